@@ -1,0 +1,1 @@
+"""comseclab: what does protecting a robot's messages cost, and does it protect?"""
