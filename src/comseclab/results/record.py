@@ -61,7 +61,9 @@ class StreamRecord(Record):
     matched: int
     sent: int
     refused: int = Field(0, description="publish calls the middleware did not take")
-    match_ns: int | None = Field(None, description="from the last node open to all ends matched: discovery and handshake")
+    match_ns: int | None = Field(
+        None, description="from the last node open to all ends matched: discovery and handshake"
+    )
 
 
 class TrialRecord(Record):

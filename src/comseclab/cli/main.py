@@ -1,0 +1,70 @@
+"""The command line: it prints one line for a user's mistake and exits with a documented code."""
+
+import errno
+import sys
+
+import typer
+
+from comseclab.cli import build, clean, demo, doctor, report, run
+from comseclab.errors import LabError
+
+EXIT_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+EPILOG = """
+[bold]Examples[/bold]
+
+  comseclab demo                                what DDS Security costs a laser scan and a camera image
+
+  comseclab run plans/template.toml --dry-run   the cases of a plan and the time they need
+
+  comseclab run plans/demo.toml --recording drive.mcap --topic /scan
+
+  comseclab report runs/latest                  rebuild the page
+
+[bold]Exit codes[/bold]  0 fine; 1 a stated limit is broken; 2 input or environment wrong; 3 cases left invalid or unresolved
+"""
+
+app = typer.Typer(
+    help="A laboratory for communication security in robots: what does a protection cost, and does it protect?",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for verb in (demo.demo, run.run, report.report, doctor.doctor, clean.clean, build.build):
+    app.command(no_args_is_help=verb is run.run)(verb)
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+def test() -> None:
+    """Check the project itself: lint, types, unit tests, real trials.
+
+    Example: ./comseclab test tests/plan (arguments go to pytest)
+    """
+    raise LabError("tests run from a checkout", "use ./comseclab test there")
+
+
+def main() -> None:
+    """Run the command line. Every mistake of a user ends here, as one line and exit code 2."""
+    try:
+        app()
+    except LabError as error:
+        fail(str(error))
+    except KeyboardInterrupt:
+        print("\ncomseclab: interrupted; nothing is left running", file=sys.stderr)
+        sys.exit(EXIT_INTERRUPTED)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            fail(f"the disk is full ({error.filename or 'writing results'}): free space, then continue with --resume")
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            fail(f"no right to use {error.filename or 'a file'}: {error.strerror}")
+        raise
+
+
+def fail(message: str) -> None:
+    """Print one line and exit with the code for wrong input or environment."""
+    print(f"comseclab: {message}", file=sys.stderr)
+    sys.exit(EXIT_INPUT)

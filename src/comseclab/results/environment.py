@@ -1,0 +1,54 @@
+"""What a result depends on besides the plan: the machine, its kernel and its versions."""
+
+import os
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+SYSCTLS = (
+    "net/core/rmem_max", "net/core/wmem_max", "net/core/rmem_default", "net/core/wmem_default",
+    "net/core/netdev_max_backlog", "kernel/sched_rt_runtime_us", "kernel/sched_rt_period_us",
+)  # fmt: skip
+LIBRARIES = ("comseclab", "rosbags", "cryptography", "numpy", "scipy", "polars", "pyroute2")
+
+
+def read_line(path: str) -> str | None:
+    """The first line of a file in /proc or /sys, or None where the kernel has none."""
+    try:
+        return Path(path).read_text().splitlines()[0].strip()
+    except (OSError, IndexError):
+        return None
+
+
+def describe(middleware_versions: dict[str, str | None], native: Path) -> dict[str, Any]:
+    """A JSON object: machine, kernel, clock, versions, sysctls. Holds no host name and no user name."""
+    cpu = dict(
+        line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines() if ":" in line
+    )
+    names = {key.strip(): value.strip() for key, value in cpu.items()}
+    return {
+        "machine": {
+            "cpu": names.get("model name", platform.machine()),
+            "cpus": os.cpu_count(),
+            "usable_cpus": sorted(os.sched_getaffinity(0)),
+            "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            "virtualised": "hypervisor" in names.get("flags", ""),
+            "governor": read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            "clock_source": read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        },
+        "system": {"kernel": platform.release(), "distribution": platform.freedesktop_os_release().get("PRETTY_NAME")},
+        "root": os.geteuid() == 0,
+        "clock": calibration(native),
+        "middleware": middleware_versions,
+        "libraries": {"python": platform.python_version()} | {name: metadata.version(name) for name in LIBRARIES},
+        "sysctls": {name.replace("/", "."): read_line(f"/proc/sys/{name}") for name in SYSCTLS},
+        "load_before": os.getloadavg()[0],
+    }
+
+
+def calibration(native: Path) -> str:
+    """What the node found of the clock, as it printed it (JSON)."""
+    done = subprocess.run([native / "comseclab-node", "--calibrate"], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
