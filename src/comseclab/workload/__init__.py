@@ -1,0 +1,1 @@
+"""What streams carry: recordings, synthetic sensors and opaque payloads, made into spools."""
