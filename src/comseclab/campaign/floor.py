@@ -10,6 +10,6 @@ from typing import Any
 def measure(native: Path, sizes: Iterable[int]) -> dict[str, Any]:
     """Time AES-256-GCM (OpenSSL, re-initialised per message) at each size in bytes; as `comseclab-cipher-floor` prints it."""
     wanted = ",".join(str(size) for size in sorted(set(sizes)))
-    command = [native / "comseclab-cipher-floor", "--sizes", wanted, "--cipher", "aes-256-gcm", "--seconds", "0.2"]
+    command: list[str | Path] = [native / "comseclab-cipher-floor", "--sizes", wanted, "--cipher", "aes-256-gcm", "--seconds", "0.2"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return dict(json.loads(done.stdout))

@@ -48,7 +48,8 @@ def _received(receipts: np.ndarray, stream: int, reader: int) -> np.ndarray:
 
 
 def _key(records: np.ndarray) -> np.ndarray:
-    return records["round"].astype(np.int64) << 32 | records["index"].astype(np.int64)
+    keys: np.ndarray = records["round"].astype(np.int64) << 32 | records["index"].astype(np.int64)
+    return keys
 
 
 def _join_one(sends: np.ndarray, receipts: np.ndarray, stream: int, reader: int) -> pa.Table:
@@ -102,13 +103,13 @@ def _assemble(
     has_send, has_receipt = send_rows >= 0, receipt_rows >= 0
 
     def either(name: str, kind: type) -> np.ndarray:
-        values = np.zeros(count, kind)
+        values: np.ndarray = np.zeros(count, kind)
         values[has_receipt] = receipts[name][receipt_rows[has_receipt]]
         values[has_send] = sends[name][send_rows[has_send]]
         return values
 
     def of_receipt(values: np.ndarray, missing: int, kind: type) -> np.ndarray:
-        result = np.full(count, missing, kind)
+        result: np.ndarray = np.full(count, missing, kind)
         result[has_receipt] = values[receipt_rows[has_receipt]]
         return result
 
