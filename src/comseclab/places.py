@@ -1,4 +1,4 @@
-"""Where the parts that are not Python are, in a checkout and in an installed package, and how the native programs are built."""
+"""Where the parts that are not Python are, in a checkout and in an installed package, and how they are built."""
 
 import os
 import shutil

@@ -1,4 +1,7 @@
-"""A campaign's course: repeating, giving up, stopping, resuming. The trials' outcomes are scripted; their running is tested in tests/trial."""
+"""A campaign's course: repeating, giving up, stopping, resuming.
+
+The trials' outcomes are scripted; their running is tested in tests/trial.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +32,7 @@ class Bench:
         self.fails[case, pair] = failing - 1
         record = TrialRecord(
             number=number, case=case, pair=pair, status="invalid" if failing > 0 else "valid",
-            reasons=["the switch was late"] if failing > 0 else [], started_at="2026-01-01T00:00:00+00:00", window_s=1, streams=[],
+            reasons=["the switch was late"] if failing > 0 else [], started_at="2026-01-01", window_s=1, streams=[],
         )  # fmt: skip
         write_atomically(folder / "record.json", record.model_dump_json())
         return record

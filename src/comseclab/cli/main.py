@@ -22,7 +22,7 @@ EPILOG = """
 
   comseclab report runs/latest                  rebuild the page
 
-[bold]Exit codes[/bold]  0 fine; 1 a stated limit is broken; 2 input or environment wrong; 3 cases left invalid or unresolved
+[bold]Exit codes[/bold]  0 fine; 1 a stated limit is broken; 2 input or environment wrong; 3 cases invalid or unresolved
 """
 
 app = typer.Typer(

@@ -15,7 +15,7 @@ SEND = np.dtype([
 ])  # fmt: skip
 RECEIPT = np.dtype([
     ("stream", "<u2"), ("reader", "<u2"), ("round", "<u2"), ("flags", "<u2"), ("index", "<u4"), ("size", "<u4"),
-    ("writer", "<u4"), ("reserved", "<u4"), ("arrived", "<i8"), ("done", "<i8"), ("sender", "V16"), ("reserved2", "<i8"),
+    ("writer", "<u4"), ("reserved", "<u4"), ("arrived", "<i8"), ("done", "<i8"), ("sender", "V16"), ("spare", "<i8"),
 ])  # fmt: skip
 FOREIGN = 1 | 2
 TIMES = {"intended_ns": "intended", "begin_ns": "begin", "serialised_ns": "serialised", "sent_ns": "sent"}
@@ -44,7 +44,8 @@ def join(sends: Sequence[np.ndarray], receipts: Sequence[np.ndarray], readers: d
 
 
 def _received(receipts: np.ndarray, stream: int, reader: int) -> np.ndarray:
-    return receipts[(receipts["stream"] == stream) & (receipts["reader"] == reader)]
+    chosen: np.ndarray = receipts[(receipts["stream"] == stream) & (receipts["reader"] == reader)]
+    return chosen
 
 
 def _key(records: np.ndarray) -> np.ndarray:
