@@ -23,6 +23,7 @@ class StreamSpec(Spec):
     spool: Path = Field(description="the messages to send, see docs/formats.md")
     spool_sha256: str
     messages: int = Field(description="messages a round")
+    source: str = Field("", description="where the messages come from, with a recording's SHA-256, for the reader of results")
     max_size: int = Field(description="largest message in the codec of the trial, bytes")
     rate_hz: float
 
@@ -57,7 +58,9 @@ class ProtectionSpec(Spec):
 class Scheduling(Spec):
     """Where and how the processes of a trial run; None: not pinned, ordinary scheduling."""
 
-    node_cpus: dict[str, list[int]] = Field(default_factory=dict, description="per host; empty: alternate over the CPUs")
+    node_cpus: dict[str, list[int]] = Field(
+        default_factory=dict, description="per host; empty: alternate over the CPUs"
+    )
     switch_cpu: int | None = None
     node_fifo_priority: int | None = None
     switch_fifo_priority: int | None = 20

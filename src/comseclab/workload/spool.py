@@ -32,6 +32,8 @@ class Spool:
     path: Path
     sha256: str
     messages: int
+    distinct: int
+    """Different messages among them; they are sent in turn."""
     rate_hz: float
     max_size: dict[str, int]
     type: str
@@ -105,7 +107,7 @@ class Spools:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         types = kind.description if kind else {}
         name = kind.name if kind else ""
-        return Spool(path, digest, count, count / duration_s, max_size, name, types, source.origin)
+        return Spool(path, digest, count, len(slots), count / duration_s, max_size, name, types, source.origin)
 
     def _check_disk(self, size: int) -> None:
         if shutil.disk_usage(self.folder).free < size + RESERVE_BYTES:

@@ -146,7 +146,7 @@ def _spell(desc: FieldDesc) -> tuple[str, str]:
     if desc[0] == Nodetype.BASE:
         return desc[1][0], ""
     if desc[0] == Nodetype.NAME:
-        return cast(str, desc[1]), ""
+        return desc[1], ""
     element, count = cast("tuple[FieldDesc, int]", desc[1])
     return _spell(element)[0], f"[{count}]" if desc[0] == Nodetype.ARRAY else "[]"
 

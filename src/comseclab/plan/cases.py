@@ -1,0 +1,110 @@
+"""From a plan to its cases: one level of every factor each, with what the levels mean."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from comseclab.errors import LabError
+from comseclab.middleware.registry import MIDDLEWARES
+from comseclab.plan import levels
+from comseclab.plan.schema import DefaultLevels, Matrix, Plan, Stream, nearest
+from comseclab.testbed.profile import LinkProfile
+from comseclab.trial.spec import Factors, ProtectionSpec, Scheduling
+
+TRIAL_OVERHEAD_S = 2.0
+"""Of a trial beside sending, pauses and drain: testbed, start, matching, probes, closing; about, on a quiet machine."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case, with everything a trial of it needs but its messages."""
+
+    factors: Factors
+    link: LinkProfile
+    protection: ProtectionSpec
+    streams: tuple[Stream, ...]
+    settings: dict[str, dict[str, Any]]
+    """Options per middleware."""
+    scheduling: Scheduling
+    baseline: str | None
+    """Id of the case this one is compared with; None for a baseline."""
+
+    @property
+    def id(self) -> str:
+        return self.factors.id()
+
+
+def expand(plan: Plan) -> list[Case]:
+    """The cases of all matrices, in order, without repeats.
+
+    Raises LabError when a middleware refuses one, or a baseline is missing.
+    """
+    combined = dict.fromkeys(levels for matrix in plan.matrix for levels in _product(plan.factors, matrix))
+    cases = [_case(plan, dict(zip(Factors.model_fields, levels, strict=True))) for levels in combined]
+    for case in cases:
+        refusal = MIDDLEWARES[case.factors.middleware].refuse(
+            case.factors, case.settings.get(case.factors.middleware, {})
+        )
+        if refusal:
+            raise LabError(
+                f"case {case.id}: {refusal}", "take it out of the matrix, or give it a [[matrix]] of its own"
+            )
+    _check_baselines(cases, plan, "add it to the same [[matrix]], or name another under [comparison]")
+    return cases
+
+
+def only(plan: Plan, cases: Sequence[Case], text: str) -> list[Case]:
+    """The cases a filter such as "link=wifi,protection=none" keeps; a factor named twice keeps both levels.
+
+    Raises LabError when the filter cannot be read, leaves nothing, or leaves a case without its baseline.
+    """
+    wanted: dict[str, list[str]] = {}
+    for part in text.split(","):
+        factor, _, level = part.strip().partition("=")
+        if factor not in Factors.model_fields:
+            raise LabError(f'--only: no factor "{factor}"; {nearest(factor, list(Factors.model_fields))}')
+        present = list(dict.fromkeys(str(getattr(case.factors, factor)) for case in cases))
+        if level not in present:
+            raise LabError(f'--only: the plan has no {factor} "{level}"; {nearest(level, present)}')
+        wanted.setdefault(factor, []).append(level)
+    kept = [case for case in cases if all(getattr(case.factors, key) in values for key, values in wanted.items())]
+    if not kept:
+        raise LabError(f"--only {text} leaves no case", "`comseclab run PLAN --dry-run` lists them")
+    _check_baselines(kept, plan, f"add {plan.comparison.factor}={plan.comparison.baseline} to --only")
+    return kept
+
+
+def expected_seconds(plan: Plan, cases: Sequence[Case]) -> tuple[float, float]:
+    """How long the campaign takes if every comparison stops at its fewest pairs, and at its most."""
+    rounds = plan.plan.rounds * plan.plan.duration_s + (plan.plan.rounds - 1) * plan.plan.pause_s
+    once = len(cases) * (rounds + plan.plan.drain_s + TRIAL_OVERHEAD_S)
+    return plan.stop.min_pairs * once, plan.stop.max_pairs * once
+
+
+def _product(defaults: DefaultLevels, matrix: Matrix) -> Iterator[tuple[str, ...]]:
+    return product(*(getattr(matrix, factor) or getattr(defaults, factor) for factor in Factors.model_fields))
+
+
+def _case(plan: Plan, chosen: dict[str, Any]) -> Case:
+    factors = Factors.model_validate(chosen)
+    comparison = plan.comparison
+    is_baseline = chosen[comparison.factor] == comparison.baseline
+    baseline = None if is_baseline else factors.model_copy(update={comparison.factor: comparison.baseline}).id()
+    return Case(
+        factors=factors,
+        link=levels.link_profile(plan, factors.link, factors.settings),
+        protection=levels.protection_spec(plan, factors.protection),
+        streams=tuple(levels.workload_streams(plan, factors.workload)),
+        settings=levels.middleware_settings(plan, factors.settings),
+        scheduling=levels.scheduling(plan, factors.settings),
+        baseline=baseline,
+    )
+
+
+def _check_baselines(cases: Sequence[Case], plan: Plan, remedy: str) -> None:
+    present = {case.id for case in cases}
+    for case in cases:
+        if case.baseline and case.baseline not in present:
+            level = f"{plan.comparison.factor}={plan.comparison.baseline}"
+            raise LabError(f"case {case.id} lacks its baseline {level}", remedy)

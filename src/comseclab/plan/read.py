@@ -1,0 +1,99 @@
+"""From a plan file to a checked Plan. Every mistake is a LabError that names the place in the file."""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from comseclab.errors import LabError
+from comseclab.plan.levels import check_names
+from comseclab.plan.schema import Plan, Stream, Workload
+from comseclab.workload.recording import Recording
+
+Overrides = Mapping[str, Mapping[str, Any]]
+
+
+def load_plan(path: Path, overrides: Overrides | None = None) -> Plan:
+    """Read a plan; `overrides` replaces keys by table, as in {"stop": {"max_pairs": 5}}."""
+    try:
+        content = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        raise LabError(f"no plan {path}", "plans/template.toml is one to begin with") from None
+    except OSError as error:
+        raise LabError(f"cannot read plan {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LabError(f"plan {path.name} is not TOML: {error}") from None
+    for table, values in (overrides or {}).items():
+        content[table] = {**content.get(table, {}), **values}
+    return checked_plan(content, path)
+
+
+def checked_plan(content: Mapping[str, Any], path: Path) -> Plan:
+    """A plan from its parsed content; paths in it are relative to `path`'s folder."""
+    where = f"plan {path.name}"
+    try:
+        plan = Plan.model_validate(content, context={"folder": path.parent})
+    except ValidationError as error:
+        first, *more = error.errors()
+        rest = f" (and {len(more)} more)" if more else ""
+        raise LabError(f"{where}: {_explain(first)}{rest}") from None
+    check_names(plan, where)
+    return plan
+
+
+def with_recording(plan: Plan, file: Path, topics: Sequence[str] = (), *, each_topic: bool = False) -> Plan:
+    """The plan with its workloads replaced by topics of a recording, all its topics when none is named.
+
+    The topics become one workload with a stream each, or with `each_topic` a workload each.
+    Raises LabError when the recording cannot be read or lacks a topic.
+    """
+    recording = Recording.of(file)
+    chosen = list(dict.fromkeys(topics)) or list(recording.topics)
+    for topic in chosen:
+        recording.type(topic).check_identity()
+    robot, station = plan.hosts.names[0], plan.hosts.names[-1]
+    streams = [Stream(recording=file.resolve(), topic=topic, writer=robot, readers=[station]) for topic in chosen]
+    if each_topic:
+        workloads = {_level_name(topic): [stream] for topic, stream in zip(chosen, streams, strict=True)}
+    else:
+        workloads = {_level_name(file.stem): streams}
+    named = {name: Workload(streams=group) for name, group in workloads.items()}
+    factors = plan.factors.model_copy(update={"workload": list(named)})
+    matrix = [one.model_copy(update={"workload": None}) for one in plan.matrix]
+    return plan.model_copy(update={"workloads": named, "factors": factors, "matrix": matrix})
+
+
+def _explain(error: ErrorDetails) -> str:
+    *tables, last = error["loc"] or ("",)
+    kind = error["type"]
+    if kind == "unknown_key":
+        return f"{_place(error['loc'])} has {error['msg']}"
+    if kind == "missing":
+        return f'{_place(tables)} needs the key "{last}"' if tables else f"needs the table [{last}]"
+    message = error["msg"][0].lower() + error["msg"][1:]
+    given = error["input"]
+    if isinstance(given, dict) or not tables:
+        return f"{_place(error['loc'])}: {message}"
+    shown = repr(str(given)) if isinstance(given, str | Path) else given
+    return f"{_place(tables)} {last} = {shown}: {message}"
+
+
+def _place(location: Sequence[int | str]) -> str:
+    """A place as the file shows it: [stop], [links.slow], [[matrix]] 2, [[workloads.drive.streams]] 1."""
+    names: list[str] = []
+    place = ""
+    for part in location:
+        if isinstance(part, str):
+            names.append(part)
+            place = f"[{'.'.join(names)}]"
+        elif names:
+            place = f"[[{'.'.join(names)}]] {part + 1}"
+    return place or "the plan"
+
+
+def _level_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.") or "recording"
