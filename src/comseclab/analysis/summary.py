@@ -60,7 +60,8 @@ class Box(Part):
 class Ratio(Part):
     """This case over its baseline, over trial pairs, with a 95 % interval; verdict by rule 9 of the design.
 
-    `lost`: in at least half of the pairs one arm lost more than half of its messages; then there is no ratio.
+    `lost`: an arm lost more than half of its messages in at least half of the pairs, or both did in some pair; then
+    there is no ratio.
     """
 
     median: float | None
@@ -146,8 +147,8 @@ class Row(Part):
     foreign: int = Field(description="receipts not sent by this trial's writer")
 
     latency_ns: Quantiles | None = None
-    half_round_trip_ns: Quantiles | None = Field(None, description="pattern echo, instead of latency_ns")
-    from_intended_ns: Quantiles | None = Field(None, description="from the intended time; null for echo")
+    half_round_trip_ns: Quantiles | None = Field(default=None, description="pattern echo, instead of latency_ns")
+    from_intended_ns: Quantiles | None = Field(default=None, description="from the intended time; null for echo")
     stages_ns: dict[str, Quantiles] = Field(
         default_factory=dict, description="serialisation, transmission, deserialisation, publish_call"
     )
@@ -165,9 +166,9 @@ class Row(Part):
     pss_bytes: dict[str, float] = Field(description="per host, mean of trials")
 
     ratio_to_baseline: Ratio | None = None
-    difference_ns: Difference | None = Field(None, description="of the trials' loss-aware medians")
+    difference_ns: Difference | None = Field(default=None, description="of the trials' loss-aware medians")
     loss_difference: Difference | None = None
-    cpu_ratio: Estimate | None = Field(None, description="of the CPU time of all processes of the trial")
+    cpu_ratio: Estimate | None = Field(default=None, description="of the CPU time of all processes of the trial")
     deadline: Deadline | None = None
     breakdown: Breakdown | None = None
 
