@@ -52,7 +52,7 @@ def with_recording(plan: Plan, file: Path, topics: Sequence[str] = (), *, each_t
     Raises LabError when the recording cannot be read or lacks a topic.
     """
     recording = Recording.of(file)
-    chosen = list(dict.fromkeys(topics)) or list(recording.topics)
+    chosen = list(dict.fromkeys(topics)) or list(recording.connections)
     for topic in chosen:
         recording.type(topic).check_identity()
     robot, station = plan.hosts.names[0], plan.hosts.names[-1]

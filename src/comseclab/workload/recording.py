@@ -1,7 +1,8 @@
 """Recordings: MCAP, rosbag2 (.db3, or the folder with its metadata.yaml) and ROS 1 .bag, read by `rosbags`."""
 
 import hashlib
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -40,17 +41,22 @@ class Recording:
             raise LabError(f"folder {path} has no metadata.yaml", "name the .mcap or .db3 file in it")
         return _remembered(path, tuple(_state(file) for file in _files(path)))
 
+    @property
+    def connections(self) -> dict[str, list[Connection]]:
+        """By topic, of topics that have messages. Raises LabError when there are none."""
+        return self._content[0]
+
     @cached_property
-    def topics(self) -> dict[str, int]:
-        """Number of messages by topic, of topics that have any. Raises LabError when there is none."""
+    def _content(self) -> tuple[dict[str, list[Connection]], int]:
+        found: dict[str, list[Connection]] = {}
         with self._reader() as reader:
-            counts: dict[str, int] = {}
+            duration_ns = reader.duration
             for connection in reader.connections:
-                if connection.msgcount:
-                    counts[connection.topic] = counts.get(connection.topic, 0) + connection.msgcount
-        if not counts:
+                if connection.msgcount > 0:
+                    found.setdefault(connection.topic, []).append(connection)
+        if not found:
             raise LabError(f"recording {self.path.name} holds no messages", "choose another")
-        return counts
+        return found, duration_ns
 
     @cached_property
     def sha256(self) -> str:
@@ -64,42 +70,49 @@ class Recording:
 
     def type(self, topic: str) -> MessageType:
         """The type of a topic's messages. Raises LabError when the topic is not there or its type is unknown."""
-        with self._reader() as reader:
-            first = self._connections(reader, topic)[0]
+        first, *others = self._on(topic)
+        if any(other.msgtype != first.msgtype for other in others):
+            raise LabError(f"recording {self.path.name} has several types on {topic}", "choose another topic")
+        with self._explained():
             return recorded_type(first.msgtype, first.msgdef)
 
     def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
         """Times of recording, ns, and messages in CDR, in order of time. Raises LabError at a damaged place."""
         kind = self.type(topic)
         with self._reader() as reader:
-            ros1 = isinstance(reader, Reader1)
-            connections = self._connections(reader, topic)
+            connections = [one for one in reader.connections if one.topic == topic]
             for _, time_ns, raw in reader.messages(connections):
-                yield time_ns, kind.normalise(raw, ros1=ros1)
+                yield time_ns, kind.normalise(raw, ros1=isinstance(reader, Reader1))
 
-    def _connections(self, reader: Reader1 | Reader2, topic: str) -> list[Connection]:
-        found = [one for one in reader.connections if one.topic == topic and one.msgcount]
-        if not found:
-            listed = ", ".join(sorted(self.topics))
+    def expected(self, topic: str, duration_ns: int) -> int:
+        """About how many messages a topic has in `duration_ns` of its time. Raises LabError when it has none."""
+        count = sum(connection.msgcount for connection in self._on(topic))
+        return ceil(count * min(1.0, duration_ns / max(1, self._content[1])))
+
+    def _on(self, topic: str) -> list[Connection]:
+        if topic not in self.connections:
+            listed = ", ".join(sorted(self.connections))
             raise LabError(f"recording {self.path.name} has no messages on {topic}", f"it has {listed}")
-        if len({one.msgtype for one in found}) > 1:
-            raise LabError(f"recording {self.path.name} has several types on {topic}", "choose another topic")
-        return found
+        return self.connections[topic]
 
     @contextmanager
     def _reader(self) -> Iterator[Reader1 | Reader2]:
-        """An open reader. What rosbags finds wrong, in whatever way, becomes a LabError: the file is damaged."""
+        with self._explained(), Reader1(self.path) if self.path.suffix == ".bag" else Reader2(self.path) as reader:
+            yield reader
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """What rosbags finds wrong, in whatever way, becomes a LabError: the file is damaged."""
         try:
-            with Reader1(self.path) if self.path.suffix == ".bag" else Reader2(self.path) as reader:
-                yield reader
-        except (LabError, GeneratorExit):
+            yield
+        except LabError:
             raise
         except PermissionError:
             raise LabError(f"no right to read recording {self.path}", "ask its owner") from None
         except Exception as error:
-            reason = str(error) or type(error).__name__
+            reason = str(error).partition("\n")[0] or type(error).__name__
             raise LabError(
-                f"recording {self.path.name} cannot be read: {reason.splitlines()[0]}",
+                f"recording {self.path.name} cannot be read: {reason}",
                 "it may be cut off or damaged; `ros2 bag reindex`, `mcap recover` or `rosbag reindex` can repair one",
             ) from None
 
@@ -130,8 +143,8 @@ class Recorded:
         return f"{self.path.name} (SHA-256 {self.recording.sha256}) {self.topic}{rate}"
 
     def messages(self, duration_ns: int) -> Iterator[Message]:
-        count = self.recording.topics.get(self.topic, 0)
-        offsets: list[int] = []
+        expected = self.recording.expected(self.topic, duration_ns)
+        offsets = array("q")
         begin_ns = None
         for slot, (time_ns, payload) in enumerate(self.recording.messages(self.topic)):
             begin_ns = time_ns if begin_ns is None else begin_ns
@@ -140,7 +153,7 @@ class Recorded:
             if offset >= duration_ns:
                 return
             offsets.append(offset)
-            yield Message(offset, slot, payload, count)
+            yield Message(offset, slot, payload, expected)
         period = self._period_ns(offsets)
         expected = most_messages(ceil(len(offsets) * duration_ns / period), self.origin)
         for place in range(len(offsets), expected + 1):
@@ -149,7 +162,7 @@ class Recorded:
             if offset < duration_ns:
                 yield Message(offset, slot, None, expected)
 
-    def _period_ns(self, offsets: list[int]) -> float:
+    def _period_ns(self, offsets: Sequence[int]) -> float:
         """From one pass's beginning to the next's: its length and one mean gap."""
         if self.rate_hz:
             return len(offsets) * SECOND_NS / self.rate_hz

@@ -9,17 +9,19 @@ import struct
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from comseclab.errors import LabError
-from comseclab.workload.source import Source
+from comseclab.workload.source import Message, Source
 from comseclab.workload.types import Description
 
 HEADER = struct.Struct("<8sIIQQQ24x")
 ENTRY = struct.Struct("<qQII")
 MAGIC = b"CSLSPOOL"
 VERSION = 1
+CODECS = ("cdr", "ros1")
 RESERVE_BYTES = 64 << 20
-"""Left free on the disk, for the records of the trials."""
+"""Left free on the disk, for the records of the trials; free space is checked anew after as much was written."""
 
 Progress = Callable[[str, float], None]
 """Called with what is being prepared and the share done, 0 to 1."""
@@ -79,39 +81,72 @@ class Spools:
 
     def _write(self, source: Source, duration_s: float, part: Path, path: Path) -> Spool:
         kind = source.type
-        entries, slots, largest = bytearray(), dict[int, tuple[int, int]](), 0
-        max_size = {"cdr": 0, "ros1": 0}
         with part.open("wb") as file:
-            file.write(bytes(HEADER.size))
+            writer = _Writer(file, self.folder)
+            max_size = dict.fromkeys(CODECS, 0)
             for message in source.messages(round(duration_s * 1e9)):
                 if message.payload is not None:
-                    if file.tell() >> 26 != (file.tell() + len(message.payload)) >> 26 or not slots:
-                        self._check_disk(len(message.payload))
-                    sizes = kind.sizes(message.payload) if kind else dict.fromkeys(max_size, len(message.payload))
+                    sizes = kind.sizes(message.payload) if kind else dict.fromkeys(CODECS, len(message.payload))
                     max_size = {codec: max(size, sizes[codec]) for codec, size in max_size.items()}
-                    largest = max(largest, len(message.payload))
-                    file.write(bytes(-file.tell() % 8))
-                    slots[message.slot] = file.tell(), len(message.payload)
-                    file.write(message.payload)
-                entries += ENTRY.pack(message.offset_ns, *slots[message.slot], 0)
-                if len(entries) // ENTRY.size % 64 == 0:
-                    self.progress(source.origin, min(1.0, len(entries) / ENTRY.size / max(1, message.expected)))
-            file.write(bytes(-file.tell() % 8))
-            index = file.tell()
-            file.write(entries)
-            count = len(entries) // ENTRY.size
-            file.seek(0)
-            file.write(HEADER.pack(MAGIC, VERSION, 0, count, index, largest))
+                if writer.add(message):
+                    self.progress(source.origin, min(1.0, writer.count / max(1, message.expected)))
+            writer.finish()
         self.progress(source.origin, 1.0)
         with part.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        types = kind.description if kind else {}
-        name = kind.name if kind else ""
-        return Spool(path, digest, count, len(slots), count / duration_s, max_size, name, types, source.origin)
+        return Spool(
+            path=path,
+            sha256=digest,
+            messages=writer.count,
+            distinct=len(writer.slots),
+            rate_hz=writer.count / duration_s,
+            max_size=max_size,
+            type=kind.name if kind else "",
+            types=kind.description if kind else {},
+            origin=source.origin,
+        )
 
-    def _check_disk(self, size: int) -> None:
-        if shutil.disk_usage(self.folder).free < size + RESERVE_BYTES:
-            raise _disk_full(self.folder)
+
+class _Writer:
+    """Writes payloads as they come, keeping the index (24 B a message) in memory until the end."""
+
+    def __init__(self, file: BinaryIO, folder: Path) -> None:
+        self.file = file
+        self.folder = folder
+        self.index = bytearray()
+        self.slots: dict[int, tuple[int, int]] = {}
+        self.room_until = 0
+        file.write(bytes(HEADER.size))
+
+    @property
+    def count(self) -> int:
+        return len(self.index) // ENTRY.size
+
+    def add(self, message: Message) -> bool:
+        """Append a message; True about once in 8 MiB or 4096 messages, to report progress."""
+        before = self.file.tell()
+        if message.payload is not None:
+            self._check_disk(before + len(message.payload))
+            self.file.write(bytes(-before % 8))
+            self.slots[message.slot] = self.file.tell(), len(message.payload)
+            self.file.write(message.payload)
+        self.index += ENTRY.pack(message.offset_ns, *self.slots[message.slot], 0)
+        return before >> 23 != self.file.tell() >> 23 or self.count % 4096 == 0
+
+    def finish(self) -> None:
+        """Write the index and the header."""
+        self.file.write(bytes(-self.file.tell() % 8))
+        index = self.file.tell()
+        self.file.write(self.index)
+        largest = max((size for _, size in self.slots.values()), default=0)
+        self.file.seek(0)
+        self.file.write(HEADER.pack(MAGIC, VERSION, 0, self.count, index, largest))
+
+    def _check_disk(self, end: int) -> None:
+        if end > self.room_until:
+            if shutil.disk_usage(self.folder).free < end - self.file.tell() + RESERVE_BYTES:
+                raise _disk_full(self.folder)
+            self.room_until = end + RESERVE_BYTES
 
 
 def _disk_full(folder: Path) -> LabError:

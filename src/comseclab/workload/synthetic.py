@@ -145,7 +145,7 @@ def _point_cloud(types: dict[str, Any], generator: np.random.Generator) -> objec
         width=columns,
         fields=[
             types["sensor_msgs/msg/PointField"](name=name, offset=offset, datatype=POINT_DATATYPES[kind], count=1)
-            for name, (kind, offset) in (POINT.fields or {}).items()
+            for name, (kind, offset, *_) in (POINT.fields or {}).items()
         ],
         is_bigendian=False,
         point_step=POINT.itemsize,
