@@ -53,6 +53,7 @@ class Histogram:
 
     def __init__(self) -> None:
         self._counts = np.zeros(2 * _BUCKETS + 1, np.int64)
+        self._first, self._last = len(self._counts), -1
         self._cumulative: NDArray[np.int64] | None = None
         self.n = 0
         self.mean = 0.0
@@ -67,8 +68,9 @@ class Histogram:
         buckets = _bucket(values)
         first = int(buckets.min())
         counts = np.bincount(buckets - first)
-        begin = first + _BUCKETS
-        self._counts[begin : begin + len(counts)] += counts
+        begin, end = first + _BUCKETS, first + _BUCKETS + len(counts)
+        self._counts[begin:end] += counts
+        self._first, self._last = min(self._first, begin), max(self._last, end - 1)
         self._cumulative = None
         self._add_moments(values)
         self.min = min(self.min, float(values.min()))
@@ -89,7 +91,7 @@ class Histogram:
 
     def at_ranks(self, ranks: NDArray[np.int64]) -> NDArray[np.float64]:
         """Order statistics by rank, from 1 to n."""
-        slots = np.searchsorted(self._accumulated(), ranks).astype(np.int64)
+        slots = np.searchsorted(self._accumulated(), ranks).astype(np.int64) + self._first
         values = _middle(slots - _BUCKETS).clip(self.min, self.max)
         values[ranks == 1], values[ranks == self.n] = self.min, self.max
         return values
@@ -100,18 +102,19 @@ class Histogram:
     def beyond(self, limit: float) -> tuple[int, int]:
         """How many observations lie below and above `limit`; those in its own bucket count as neither."""
         slot = int(_bucket(np.array([limit]))[0]) + _BUCKETS
-        cumulative = self._accumulated()
-        return int(cumulative[slot - 1]), self.n - int(cumulative[slot])
+        below, above = self._counts[self._first : slot], self._counts[slot + 1 : self._last + 1]
+        return int(below.sum()), int(above.sum())
 
     def _accumulated(self) -> NDArray[np.int64]:
-        cumulative: NDArray[np.int64] = self._counts.cumsum() if self._cumulative is None else self._cumulative
-        self._cumulative = cumulative
-        return cumulative
+        """Of the occupied buckets, from the first on."""
+        if self._cumulative is None:
+            self._cumulative = np.add.accumulate(self._counts[self._first : self._last + 1])
+        return self._cumulative
 
 
 def _bucket(values: NDArray[np.float64]) -> NDArray[np.int64]:
     magnitude = np.abs(values) if values.min() < 0 else values
-    buckets = np.maximum((magnitude.view(np.int64) >> _SHIFT) - _ORIGIN, 0)
+    buckets: NDArray[np.int64] = np.maximum((magnitude.view(np.int64) >> _SHIFT) - _ORIGIN, 0)
     return buckets if magnitude is values else np.where(values < 0, -buckets, buckets)
 
 
