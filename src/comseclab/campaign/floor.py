@@ -10,7 +10,7 @@ from typing import Any
 def measure(native: Path, sizes: Iterable[int]) -> dict[str, Any]:
     """Time AES-256-GCM at each size in bytes, re-initialised per message.
 
-    Returns what `comseclab-cipher-floor` prints: OpenSSL's version and, per size, the medians of sealing and opening, ns.
+    Returns what `comseclab-cipher-floor` prints: OpenSSL's version and per size the medians of sealing and opening, ns.
     """
     wanted = ",".join(str(size) for size in sorted(set(sizes)))
     options = ["--sizes", wanted, "--cipher", "aes-256-gcm", "--seconds", "0.2"]

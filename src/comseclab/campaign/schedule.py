@@ -1,6 +1,6 @@
 """In which order trials run: compared cases side by side in pairs, everything else shuffled, all from one seed.
 
-The order depends on the seed and on which cases still need pairs, never on time: a resumed campaign goes on as it began.
+The order depends on the seed and on which cases still need pairs, never on time: a resumed one goes on as it began.
 """
 
 import random

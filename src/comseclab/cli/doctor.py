@@ -1,0 +1,27 @@
+"""The verb `doctor`."""
+
+from rich.console import Console
+from rich.table import Table
+
+
+def doctor() -> None:
+    """List what this machine can do, and how to get what is missing.
+
+    Example: comseclab doctor
+    """
+    from comseclab.middleware.registry import MIDDLEWARES
+    from comseclab.testbed.capabilities import Capability, capabilities
+
+    stacks = [
+        Capability(name, (version := stack.version()) is not None, version or "not installed", _install(stack.packages))
+        for name, stack in MIDDLEWARES.items()
+    ]
+    table = Table("", "what", "here", "how to get it", box=None)
+    for capability in (*capabilities(), *stacks):
+        mark, remedy = ("[green]yes[/green]", "") if capability.available else ("[yellow]no[/yellow]", capability.remedy)
+        table.add_row(mark, capability.name, capability.found, remedy)
+    Console().print(table)
+
+
+def _install(packages: tuple[str, ...]) -> str:
+    return f"sudo apt-get install {' '.join(packages)}"
