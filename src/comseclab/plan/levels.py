@@ -1,5 +1,6 @@
 """What a level's name means: built in, or defined in the plan."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from comseclab.workload.source import Source
 from comseclab.workload.synthetic import SENSORS, Synthetic
 
 DEFAULT_SETTINGS = "default"
+TOPIC = r"(/[A-Za-z_][A-Za-z0-9_]*)+"
 
 
 def built_in_protections() -> list[str]:
@@ -55,7 +57,7 @@ def check_names(plan: Plan, where: str) -> None:
             keys = [key for key in Settings.model_fields if key != "middleware"]
             _check(stack, [*MIDDLEWARES, *keys], f"{where}: [settings.{name}]", "key")
     for name, workload in plan.workloads.items():
-        _check_streams(workload.streams, plan.hosts.names, f"{where}: [workloads.{name}]")
+        check_streams(workload.streams, plan.hosts.names, f"{where}: [workloads.{name}]")
 
 
 def link_profile(plan: Plan, name: str, settings: str) -> LinkProfile:
@@ -147,7 +149,8 @@ def _check_own_names(plan: Plan, where: str) -> None:
                 raise LabError(f"{where}: [{table}.{name}] has a built-in's name", "give it another")
 
 
-def _check_streams(streams: list[Stream], hosts: list[str], where: str) -> None:
+def check_streams(streams: list[Stream], hosts: list[str], where: str) -> None:
+    """Raise LabError for an unknown host, a bad or repeated topic, and messages without room for their identity."""
     topics: list[str] = []
     for stream in streams:
         _check(stream.writer, hosts, f"{where} from", "host")
@@ -155,6 +158,8 @@ def _check_streams(streams: list[Stream], hosts: list[str], where: str) -> None:
             _check(host, hosts, f"{where} to", "host")
         if topic(stream) in topics:
             raise LabError(f"{where} has two streams on {topic(stream)}", "give one another topic, or publish_as")
+        if not re.fullmatch(TOPIC, topic(stream)):
+            raise LabError(f'{where}: "{topic(stream)}" is no ROS topic', 'give one such as publish_as = "/scan"')
         topics.append(topic(stream))
         stream_type = source(stream, 0).type
         if stream_type:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from comseclab.errors import LabError
-from comseclab.plan.levels import check_names
+from comseclab.plan.levels import check_names, check_streams
 from comseclab.plan.schema import Plan, Stream, Workload
 from comseclab.workload.recording import Recording
 
@@ -46,17 +46,20 @@ def checked_plan(content: Mapping[str, Any], path: Path) -> Plan:
 
 
 def with_recording(plan: Plan, file: Path, topics: Sequence[str] = (), *, each_topic: bool = False) -> Plan:
-    """The plan with its workloads replaced by topics of a recording, all its topics when none is named.
+    """The plan with its workloads replaced by topics of a recording; a recording's only topic need not be named.
 
     The topics become one workload with a stream each, or with `each_topic` a workload each.
     Raises LabError when the recording cannot be read or lacks a topic.
     """
-    recording = Recording.of(file)
-    chosen = list(dict.fromkeys(topics)) or list(recording.connections)
-    for topic in chosen:
-        recording.type(topic).check_identity()
+    recorded = list(Recording.of(file).connections)
+    if not topics and len(recorded) > 1:
+        raise LabError(
+            f"recording {file.name} has several topics", f"choose with --topic: {', '.join(sorted(recorded))}"
+        )
+    chosen = list(dict.fromkeys(topics or recorded))
     robot, station = plan.hosts.names[0], plan.hosts.names[-1]
     streams = [Stream(recording=file.resolve(), topic=topic, writer=robot, readers=[station]) for topic in chosen]
+    check_streams(streams, plan.hosts.names, f"recording {file.name}")
     if each_topic:
         workloads = {_level_name(topic): [stream] for topic, stream in zip(chosen, streams, strict=True)}
     else:

@@ -9,17 +9,13 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 
-def _matching(pattern: str, what: str) -> AfterValidator:
-    def check(value: str) -> str:
-        if not re.fullmatch(pattern, value):
-            raise PydanticCustomError("pattern", "should be {what}", {"what": what})
-        return value
-
-    return AfterValidator(check)
+def _named_well(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", value):
+        raise PydanticCustomError("name", "should be a name of letters, digits, dots and hyphens")
+    return value
 
 
-Name = Annotated[str, _matching(r"[A-Za-z0-9][A-Za-z0-9.-]*", "a name of letters, digits, dots and hyphens")]
-Topic = Annotated[str, _matching(r"(/[A-Za-z_][A-Za-z0-9_]*)+", 'a ROS topic such as "/scan"')]
+Name = Annotated[str, AfterValidator(_named_well)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Sensor = Literal["scan", "image", "points"]
 
@@ -152,8 +148,8 @@ class Stream(Table):
 
     sensor: Sensor | None = None
     recording: UserPath | None = None
-    topic: Topic | None = Field(None, description="of the recording; of other streams: the one to publish on")
-    publish_as: Topic | None = Field(None, description="for a recording's topic: another name on the wire")
+    topic: str | None = Field(None, description="of the recording; of other streams: the one to publish on")
+    publish_as: str | None = Field(None, description="for a recording's topic: another name on the wire")
     opaque_bytes: int | None = Field(None, le=256 << 20)
     rate_hz: float | None = Field(None, gt=0, le=1e6, description="instead of the sensor's or the recording's times")
     writer: str = Field("robot", alias="from")

@@ -80,11 +80,16 @@ class MessageType:
     def sizes(self, payload: bytes) -> dict[str, int]:
         """Bytes of the message in each codec once the sentinel stands in its frame_id.
 
-        Raises LabError when the sequence that holds its header is empty, and rosbags' errors on malformed bytes.
+        Raises LabError when the bytes are not such a message, or the sequence that holds its header is empty.
         """
         functions = self.store.get_msgdef(self.name)
-        message = self.store.deserialize_cdr(payload, self.name)
-        ros1 = functions.getsize_cdr_to_ros1(memoryview(payload)[4:], 0, None, 0, self.store)[1]
+        try:
+            message = self.store.deserialize_cdr(payload, self.name)
+            ros1 = functions.getsize_cdr_to_ros1(memoryview(payload)[4:], 0, None, 0, self.store)[1]
+        except Exception as error:
+            raise LabError(
+                f"a message is not a {self.name}: {error}", "the recording is damaged; choose another"
+            ) from None
         if self.header_path is not None:
             header = self._header(message)
             ros1 += SENTINEL_BYTES - len(header.frame_id.encode())
@@ -152,11 +157,11 @@ def _spell(desc: FieldDesc) -> tuple[str, str]:
 
 
 def _find_header(name: str, types: Description, path: tuple[str, ...]) -> tuple[str, ...] | None:
+    if name == HEADER:
+        return path
     for field, spelled in types[name]:
         element = spelled.partition("[")[0]
-        if element == HEADER:
-            return (*path, field)
-        if element in types and (found := _find_header(element, types, (*path, field))):
+        if element in types and (found := _find_header(element, types, (*path, field))) is not None:
             return found
     return None
 
