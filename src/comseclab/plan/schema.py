@@ -22,7 +22,7 @@ Sensor = Literal["scan", "image", "points"]
 
 def nearest(name: str, known: list[str]) -> str:
     """A hint for a name nobody knows: the nearest known one, else all of them."""
-    close = get_close_matches(name, known, 1)
+    close = get_close_matches(name, known, 1) or [one for one in known if name and one.startswith(name)]
     return f'did you mean "{close[0]}"?' if close else f"known: {', '.join(known)}"
 
 
@@ -39,12 +39,14 @@ def _one_or_more(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-def _no_repeats(value: list[str]) -> list[str]:
+def _distinct(value: list[str]) -> list[str]:
+    if not value:
+        raise PydanticCustomError("levels", "should name at least one level")
     return list(dict.fromkeys(value))
 
 
 UserPath = Annotated[Path, BeforeValidator(_user_path)]
-Levels = Annotated[list[str], BeforeValidator(_one_or_more), Field(min_length=1), AfterValidator(_no_repeats)]
+Levels = Annotated[list[str], BeforeValidator(_one_or_more), AfterValidator(_distinct)]
 
 
 class Table(BaseModel):

@@ -24,7 +24,7 @@ SIZES = {
 }  # fmt: skip
 PRIMITIVES = {*SIZES, "string", "wstring"}
 
-Description = dict[str, list[tuple[str, str]]]
+Description = dict[str, list[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class MessageType:
                 if "/" not in element:
                     raise LabError(f"field {field} of type {name} is a {element}, which no node can carry")
                 self._describe(element, result)
-            result[name].append((field, element + suffix))
+            result[name].append([field, element + suffix])
 
     @cached_property
     def header_path(self) -> tuple[str, ...] | None:
