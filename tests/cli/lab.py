@@ -1,0 +1,62 @@
+"""Runs the command line as a user does, and says what it left behind."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+COMSECLAB = Path(sys.executable).with_name("comseclab")
+
+SMALL_PLAN = """
+[plan]
+name = "small"
+duration_s = 0.5
+drain_s = 0.2
+
+[stop]
+min_pairs = 2
+max_pairs = 2
+
+[factors]
+protection = ["none", "payload-encrypt"]
+link = "localhost"
+workload = "tiny"
+
+[[workloads.tiny.streams]]
+opaque_bytes = 2000
+rate_hz = 100.0
+"""
+
+
+def comseclab(*arguments: str | Path, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run a verb to its end; the exit code must be the expected one."""
+    done = subprocess.run([COMSECLAB, *arguments], cwd=cwd, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == expect, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def one_line(done: subprocess.CompletedProcess[str]) -> str:
+    """The single line a user's mistake is answered with."""
+    lines = [line for line in done.stderr.splitlines() if line.startswith("comseclab: ")]
+    assert len(lines) == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    return lines[0]
+
+
+def footprint() -> dict[str, set[str]]:
+    """What a laboratory could leave on the machine: processes, devices, named namespaces, temporary files."""
+    processes = set()
+    for entry in Path("/proc").iterdir():
+        try:
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode() if entry.name.isdigit() else ""
+        except OSError:
+            continue
+        if "comseclab" in command and "pytest" not in command:
+            processes.add(command)
+    named = Path("/run/netns")
+    return {
+        "processes": processes,
+        "devices": set(os.listdir("/sys/class/net")),
+        "namespaces": set(os.listdir(named)) if named.is_dir() else set(),
+        "files": {name for folder in ("/tmp", "/dev/shm") for name in os.listdir(folder) if "comseclab" in name},
+    }

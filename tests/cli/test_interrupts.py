@@ -1,0 +1,102 @@
+"""Ctrl-C, SIGTERM and SIGKILL at any moment: earlier results intact, nothing left behind, and the run can go on."""
+
+import itertools
+import json
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars
+import pytest
+from lab import COMSECLAB, SMALL_PLAN, comseclab, footprint
+
+UNRESOLVED = 3
+"""So few pairs do not resolve a comparison."""
+PLAN = SMALL_PLAN.replace("max_pairs = 2", "max_pairs = 3").replace("min_pairs = 2", "min_pairs = 3")
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    (tmp_path / "small.toml").write_text(PLAN)
+    process = subprocess.Popen([COMSECLAB, "run", "small.toml"], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    yield process
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+
+
+def wait_for_trial(folder: Path, number: int, process: subprocess.Popen[bytes]) -> None:
+    """Until trial `number` has begun."""
+    while not list(folder.glob(f"runs/*/trials/{number:04d}-*")):
+        assert process.poll() is None, "the campaign ended early"
+        time.sleep(0.02)
+
+
+def gone(before: dict[str, set[str]]) -> bool:
+    """Whether everything the laboratory made is gone, within a few seconds."""
+    for _ in range(100):
+        if footprint() == before:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_an_interrupted_run_goes_on(lab: subprocess.Popen[bytes], tmp_path: Path, number: int, seed: int) -> None:
+    before = {**footprint(), "processes": set()}
+    wait_for_trial(tmp_path, 2, lab)
+    time.sleep(random.Random(seed).uniform(0, 1.5))
+    lab.send_signal(number)
+    assert lab.wait(10) == 128 + number
+    assert gone(before)
+    run = next(tmp_path.glob("runs/*-small"))
+    kept = {path: path.read_bytes() for path in run.rglob("samples.parquet")}
+    assert kept
+    comseclab("run", "small.toml", "--resume", cwd=tmp_path, expect=UNRESOLVED)
+    assert all(path.read_bytes() == content for path, content in kept.items())
+    assert all(row["trials"] == 3 for row in json.loads((run / "summary.json").read_text())["cases"])
+
+
+def test_a_killed_laboratory_takes_its_trial_along_and_clean_finds_the_rest(
+    lab: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    before = {**footprint(), "processes": set()}
+    wait_for_trial(tmp_path, 2, lab)
+    time.sleep(0.7)
+    lab.kill()
+    lab.wait()
+    for _ in range(100):
+        if not footprint()["processes"]:
+            break
+        time.sleep(0.05)
+    assert footprint()["devices"] == before["devices"]
+    assert not footprint()["processes"]
+    comseclab("clean", cwd=tmp_path)
+    assert "nothing was left" in comseclab("clean", cwd=tmp_path).stdout
+    assert gone(before)
+    comseclab("run", "small.toml", "--resume", cwd=tmp_path, expect=UNRESOLVED)
+
+
+def test_two_laboratories_do_not_measure_at_the_same_time(lab: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    wait_for_trial(tmp_path, 1, lab)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "small.toml").write_text(PLAN)
+    comseclab("run", "small.toml", cwd=other, expect=UNRESOLVED)
+    lab.wait(120)
+    windows = []
+    for record in [*tmp_path.glob("runs/*/trials/*/samples.parquet"), *other.glob("runs/*/trials/*/samples.parquet")]:
+        windows.append(span(record))
+    windows.sort()
+    assert all(first[1] < second[0] for first, second in itertools.pairwise(windows))
+    assert len(windows) == 12
+
+
+def span(path: Path) -> tuple[int, int]:
+    """First send and last receipt of a trial, ns on one clock for the whole machine."""
+    frame = polars.read_parquet(path)
+    return int(frame["begin_ns"].min()), int(frame["done_ns"].max())  # type: ignore[arg-type]
