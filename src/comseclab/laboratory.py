@@ -115,6 +115,7 @@ def _describe(work: Work, trials: Trials, native: Path) -> None:
             "seed": work.plan.plan.seed,
             "comparison": comparison.model_dump(),
             "deadline": limit,
+            "stop": work.plan.stop.model_dump(),
             "warm_up": WARM_UP,
             "cases": described,
             "cipher_floor": floor.measure(

@@ -150,11 +150,12 @@ def _compare(campaign: Campaign, row: Row, result: CaseResult, baseline: CaseRes
     medians = pool.paired(base, "median_ns")
     if not medians[0]:
         return
+    level = compare.nominal_level(campaign.stop.min_pairs, campaign.stop.max_pairs)
     lost, sent = pool.paired(base, "lost"), pool.paired(base, "sent")
-    row.ratio_to_baseline = compare.compare(*medians, campaign.comparison.tolerance)
-    row.difference_ns = compare.difference(*medians)
+    row.ratio_to_baseline = compare.compare(*medians, campaign.comparison.tolerance, level)
+    row.difference_ns = compare.difference(*medians, level)
     row.loss_difference = shares.loss_difference(lost[0], sent[0], lost[1], sent[1])
-    row.cpu_ratio = compare.ratio_estimate(*pool.paired(base, "cpu_s"))
+    row.cpu_ratio = compare.ratio_estimate(*pool.paired(base, "cpu_s"), level)
     row.breakdown = _breakdown(campaign, row, result, baseline)
 
 

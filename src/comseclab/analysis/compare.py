@@ -17,9 +17,10 @@ from comseclab.analysis.summary import Difference, Estimate, Ratio, Verdict
 
 Floats = NDArray[np.float64]
 
-LEVEL = 0.965
-"""Nominal level of the intervals over pairs. A rule that stops once the interval is narrow favours samples whose spread
-came out small; at nominal 96.5 % the intervals cover 95 % on the whole (benchmarks/analysis/truth.py)."""
+FIXED, STOPPED = 0.95, 0.965
+"""Nominal levels of intervals over pairs, for a number of pairs fixed beforehand and under the stopping rule. A rule
+that stops once the interval is narrow favours samples whose spread came out small; at nominal 96.5 % the interval then
+covers about 95 % (benchmarks/analysis/truth.py)."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +42,21 @@ def pair_ratios(baseline: Sequence[float], case: Sequence[float]) -> Floats:
     return ratios
 
 
-def mean_interval(values: Floats) -> Interval:
+def nominal_level(min_pairs: int, max_pairs: int) -> float:
+    """The level for a campaign of `min_pairs` to `max_pairs` pairs."""
+    return FIXED if min_pairs == max_pairs else STOPPED
+
+
+def mean_interval(values: Floats, level: float) -> Interval:
     """Mean and Student's t interval of independent values."""
     n, mean = len(values), float(values.mean())
     if n < 2:
         return Interval(mean, None, None, "none")
-    half = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * float(values.std(ddof=1)) / math.sqrt(n)
+    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * float(values.std(ddof=1)) / math.sqrt(n)
     return Interval(mean, mean - half, mean + half, "t")
 
 
-def ratio_interval(ratios: Floats) -> Interval | None:
+def ratio_interval(ratios: Floats, level: float) -> Interval | None:
     """The ratio over pairs: geometric mean and t interval of the logarithms; None where most pairs have no finite one.
 
     Where some ratios are infinite or zero (one arm of the pair lost more than half), the median of the ratios and its
@@ -63,18 +69,18 @@ def ratio_interval(ratios: Floats) -> Interval | None:
     ):
         return None
     if not np.isfinite(ratios).all() or (ratios <= 0).any():
-        return _order_interval(np.sort(ratios))
-    logs = mean_interval(np.log(ratios))
+        return _order_interval(np.sort(ratios), level)
+    logs = mean_interval(np.log(ratios), level)
     if logs.low is None or logs.high is None:
         return Interval(math.exp(logs.estimate), None, None, "none")
     return Interval(math.exp(logs.estimate), math.exp(logs.low), math.exp(logs.high), "t")
 
 
-def _order_interval(ordered: Floats) -> Interval:
+def _order_interval(ordered: Floats, level: float) -> Interval:
     """Hahn & Meeker 1991, section 5.2: from the k-th smallest to the k-th largest."""
     n = len(ordered)
     median = float(ordered[math.ceil(n / 2) - 1])
-    k = int(stats.binom.ppf((1 - LEVEL) / 2, n, 0.5))
+    k = int(stats.binom.ppf((1 - level) / 2, n, 0.5))
     if k < 1:
         return Interval(median, None, None, "none")
     return Interval(median, float(ordered[k - 1]), float(ordered[n - k]), "order statistics")
@@ -89,11 +95,11 @@ def verdict(low: float, high: float, tolerance: float) -> Verdict:
     return "less" if high < 1 else "not resolved"
 
 
-def compare(baseline: Sequence[float], case: Sequence[float], tolerance: float) -> Ratio:
+def compare(baseline: Sequence[float], case: Sequence[float], tolerance: float, level: float) -> Ratio:
     """The ratio of loss-aware medians over pairs, with its verdict."""
     ratios = pair_ratios(baseline, case)
     pairs, lost = len(ratios), int(np.count_nonzero(np.isinf(baseline) | np.isinf(case)))
-    found = ratio_interval(ratios)
+    found = ratio_interval(ratios, level)
 
     def result(said: Verdict, low: float | None, high: float | None) -> Ratio:
         return Ratio(
@@ -109,21 +115,21 @@ def compare(baseline: Sequence[float], case: Sequence[float], tolerance: float) 
     return result(verdict(found.low, found.high, tolerance), found.low, high)
 
 
-def difference(baseline: Sequence[float], case: Sequence[float]) -> Difference | None:
+def difference(baseline: Sequence[float], case: Sequence[float], level: float) -> Difference | None:
     """Mean of the pairs' differences of loss-aware medians; None where one is infinite or there are too few pairs."""
     values = np.asarray(case, float), np.asarray(baseline, float)
     if len(baseline) < 2 or not (np.isfinite(values[0]).all() and np.isfinite(values[1]).all()):
         return None
-    found = mean_interval(values[0] - values[1])
+    found = mean_interval(values[0] - values[1], level)
     if found.low is None or found.high is None:
         return None
     return Difference(estimate=found.estimate, low=found.low, high=found.high, pairs=len(baseline))
 
 
-def ratio_estimate(baseline: Sequence[float], case: Sequence[float]) -> Estimate | None:
+def ratio_estimate(baseline: Sequence[float], case: Sequence[float], level: float) -> Estimate | None:
     """A ratio of positive quantities over pairs, such as CPU time; None where it does not exist."""
     ratios = pair_ratios(baseline, case)
-    found = ratio_interval(ratios)
+    found = ratio_interval(ratios, level)
     if found is None or found.method != "t" or found.low is None or found.high is None:
         return None
     return Estimate(estimate=found.estimate, low=found.low, high=found.high, pairs=len(ratios))

@@ -49,6 +49,13 @@ class Limit(BaseModel):
     allowed_share: float = 0.001
 
 
+class Stop(BaseModel):
+    """The plan's stopping rule."""
+
+    min_pairs: int = 5
+    max_pairs: int = 30
+
+
 class Campaign(BaseModel):
     """`campaign.json`."""
 
@@ -57,6 +64,7 @@ class Campaign(BaseModel):
     seed: int
     comparison: Comparison | None = None
     deadline: Limit | None = None
+    stop: Stop = Stop()
     warm_up: float = 0.1
     cases: list[Case]
     cipher_floor: dict[str, Any] = {}

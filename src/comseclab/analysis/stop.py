@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from comseclab.analysis.compare import Interval, ratio_interval
+from comseclab.analysis.compare import Interval, nominal_level, ratio_interval
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ def enough(pair_ratios: Sequence[float], precision: float = 0.1, min_pairs: int 
     would not give a ratio, and it stops at `min_pairs`.
     """
     ratios = np.asarray(pair_ratios, float)
-    interval = ratio_interval(ratios)
+    interval = ratio_interval(ratios, nominal_level(min_pairs, max_pairs))
     if len(ratios) >= max_pairs:
         return Decision(True, "all pairs used", interval)
     if len(ratios) < min_pairs:
