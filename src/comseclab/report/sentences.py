@@ -1,0 +1,191 @@
+"""The verdict in plain English: one sentence a comparison, saying no more than the data show."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from comseclab.analysis.summary import LossAwareNs, Ratio, Row, Summary
+from comseclab.report import units
+from comseclab.report.arms import Arm, Panel, every_arm
+
+MARKS = {"more": "▲", "less": "▼", "equivalent": "≈", "not resolved": "?", "lost": "✕", "met": "✓", "missed": "✕"}
+WORDS = {"more": "slower", "less": "faster", "equivalent": "equivalent", "not resolved": "not resolved", "lost": "lost"}
+AT_MOST = 6
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A statement; its kind decides the colour, its mark reads without one."""
+
+    kind: str
+    mark: str
+    text: str
+
+
+def verdicts(summary: Summary, groups: Sequence[Panel]) -> list[Sentence]:
+    """What an engineer with two minutes reads first."""
+    arms = every_arm(groups)
+    compared = [arm for arm in arms if arm.row.ratio_to_baseline is not None]
+    statements = [_comparison(arm) for arm in compared]
+    if len(statements) > AT_MOST:
+        statements = [_overview(compared), *(_comparison(arm) for arm in _most_telling(compared))]
+    statements += [_without_verdict(arm, summary) for arm in arms if _lacks_verdict(arm)]
+    statements += [_deadline(arm) for arm in arms if arm.row.deadline is not None]
+    if not compared:
+        statements += [_alone(arm) for arm in arms if arm.row.trials][:AT_MOST]
+    return statements
+
+
+def interval(ratio: Ratio) -> str:
+    """`[1.36, 1.49]`, or `[1.36, ∞)` where some pairs have no finite ratio."""
+    if ratio.low is None:
+        return ""
+    return f"[{units.ratio(ratio.low)}, {'∞)' if ratio.high is None else units.ratio(ratio.high) + ']'}"
+
+
+def _comparison(arm: Arm) -> Sentence:
+    ratio = arm.row.ratio_to_baseline
+    assert ratio is not None
+    parts = [part for part in (_loss(arm), _cpu(arm), _wire(arm)) if part]
+    tail = f"; it {_listed(parts)}" if parts else ""
+    return Sentence(ratio.verdict, MARKS[ratio.verdict], f"Over {_where(arm)}, {_latency(arm, ratio)}{tail}.")
+
+
+def _where(arm: Arm) -> str:
+    """The link, and the workload when the panel names one: `ethernet`."""
+    return str(arm.row.factors.get("link", "this link"))
+
+
+def _what(arm: Arm) -> str:
+    name = arm.place.split(" over ")[0]
+    return f"half a round trip of {name}" if arm.charts.quantity == "half round trip" else name
+
+
+def _latency(arm: Arm, ratio: Ratio) -> str:
+    name, what, values = arm.label, _what(arm), _medians(arm)
+    tolerance = f"{units.percent(ratio.tolerance)} %"
+    if ratio.verdict == "lost" or ratio.median is None:
+        return (
+            f"{name} and its baseline cannot be compared in latency for {what}: in {ratio.lost_pairs} of {ratio.pairs} pairs "
+            "one of them lost more than half of its messages"
+        )
+    figure = f"{units.ratio(ratio.median)} times {interval(ratio)}"
+    if ratio.verdict == "equivalent":
+        return f"{name} leaves the latency of {what} as it was, within {tolerance}: {figure}{values}"
+    if ratio.verdict == "more":
+        return f"{name} makes {what} slower: {figure} the baseline's latency{values}"
+    if ratio.verdict == "less":
+        return f"{name} makes {what} faster: {figure} the baseline's latency{values}"
+    return (
+        f"{name} has no verdict for {what} yet: {figure} the baseline's latency{values} neither shows nor rules out "
+        f"a difference of {tolerance}"
+    )
+
+
+def _medians(arm: Arm) -> str:
+    before = arm.baseline.loss_aware_ns.p50 if arm.baseline else None
+    after = arm.row.loss_aware_ns.p50
+    if not (_finite(before) and _finite(after)):
+        return ""
+    unit = units.unit_for([before, after])
+    return f" (median {unit.number(before)} → {unit.number(after)} {unit.name})"
+
+
+def _finite(value: LossAwareNs) -> bool:
+    return isinstance(value, int | float)
+
+
+def _loss(arm: Arm) -> str:
+    row, before, change = arm.row, arm.baseline, arm.row.loss_difference
+    if row.loss is None or before is None or before.loss is None:
+        return ""
+    if row.lost == 0 and before.lost == 0:
+        return "loses nothing, as before"
+    moved = f"({units.percent(before.loss)} → {units.percent(row.loss)} %)"
+    if change is not None and change.low > 0:
+        return f"loses more {moved}"
+    if change is not None and change.high < 0:
+        return f"loses less {moved}"
+    return f"shows no clear change in loss {moved}"
+
+
+def _cpu(arm: Arm) -> str:
+    before = arm.baseline
+    if before is None or not arm.row.cpu_core_share or not before.cpu_core_share:
+        return ""
+    change = sum(arm.row.cpu_core_share.values()) - sum(before.cpu_core_share.values())
+    clear = arm.row.cpu_ratio is not None and not arm.row.cpu_ratio.low <= 1 <= arm.row.cpu_ratio.high
+    if not clear:
+        return "shows no clear change in CPU"
+    return f"costs {units.digits(100 * abs(change), 2)} % of a core {'more' if change > 0 else 'less'}"
+
+
+def _wire(arm: Arm) -> str:
+    before, after = arm.baseline.wire_bytes_per_message if arm.baseline else None, arm.row.wire_bytes_per_message
+    if before is None or after is None or round(after) == round(before):
+        return ""
+    return f"puts {units.size(abs(after - before))} {'more' if after > before else 'fewer'} a message on the wire"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _overview(compared: Sequence[Arm]) -> Sentence:
+    found = Counter(arm.row.ratio_to_baseline.verdict for arm in compared if arm.row.ratio_to_baseline)
+    names = (("more", "slower"), ("less", "faster"), ("equivalent", "equivalent"), ("not resolved", "not resolved"),
+             ("lost", "lost too much to compare"))  # fmt: skip
+    counted = [f"{found[key]} {name}" for key, name in names if found[key]]
+    return Sentence("", "Σ", f"Of {len(compared)} comparisons with the baseline, {_listed(counted)}. The most telling:")
+
+
+def _most_telling(compared: Sequence[Arm]) -> list[Arm]:
+    """The comparisons furthest from the baseline, resolved ones first."""
+
+    def weight(arm: Arm) -> tuple[bool, float]:
+        ratio = arm.row.ratio_to_baseline
+        assert ratio is not None
+        far = max(ratio.median, 1 / ratio.median) if ratio.median else float("inf")
+        return ratio.verdict in ("more", "less", "lost"), far
+
+    return sorted(compared, key=weight, reverse=True)[: AT_MOST - 1]
+
+
+def _lacks_verdict(arm: Arm) -> bool:
+    return arm.row.trials == 0 or (arm.baseline is not None and arm.row.ratio_to_baseline is None)
+
+
+def _without_verdict(arm: Arm, summary: Summary) -> Sentence:
+    if arm.row.trials == 0:
+        why = list(_reasons(arm.row, summary))
+        told = f": {why[0]}" if why else ""
+        return Sentence("lost", "!", f"{arm.place}, {arm.label} has no valid trial{told}. Nothing can be said of it.")
+    return Sentence("not resolved", "?", f"{arm.place}, {arm.label} could not be compared: there is no valid pair with its baseline.")
+
+
+def _reasons(row: Row, summary: Summary) -> Iterator[str]:
+    yield from (reason for trial in summary.invalid_trials if trial.case == row.case for reason in trial.reasons)
+
+
+def _deadline(arm: Arm) -> Sentence:
+    limit = arm.row.deadline
+    assert limit is not None
+    said = (
+        f"{units.count(limit.missed)} of {units.count(limit.n)} messages later than {units.duration(limit.limit_ns)} or lost "
+        f"({units.percent(limit.share)} %, at most {units.percent(limit.upper_bound)} %; {units.percent(limit.allowed_share)} % allowed)"
+    )
+    words = {"met": "meets its deadline", "missed": "misses its deadline", "not resolved": "has no verdict on its deadline"}
+    kind = {"met": "met", "missed": "broken"}.get(limit.verdict, "not resolved")
+    return Sentence(kind, MARKS[limit.verdict], f"{arm.place}, {arm.label} {words[limit.verdict]}: {said}.")
+
+
+def _alone(arm: Arm) -> Sentence:
+    row = arm.row
+    quantiles = row.loss_aware_ns
+    told = [
+        "more than half of the messages were lost" if value == "lost" else f"{name} of the messages arrive within {units.duration(value)}"
+        for name, value in (("half", quantiles.p50), ("99 %", quantiles.p99))
+        if value is not None and (value != "lost" or name == "half")
+    ]
+    loss = f"{units.percent(row.loss)} % are lost" if row.loss is not None else "nothing was sent"
+    return Sentence("", "·", f"{arm.place}, {arm.label}: {_listed([*told, loss])}. There is nothing to compare it with.")
