@@ -10,10 +10,10 @@ from math import ceil
 from pathlib import Path
 
 from rosbags.interfaces import Connection
-from rosbags.rosbag1 import Reader as Reader1
-from rosbags.rosbag2 import Reader as Reader2
+from rosbags.rosbag2 import Reader
 
 from comseclab.errors import LabError
+from comseclab.workload.bag1 import ChunkwiseReader
 from comseclab.workload.source import Message, most_messages
 from comseclab.workload.types import MessageType, recorded_type
 
@@ -82,7 +82,7 @@ class Recording:
         with self._reader() as reader:
             connections = [one for one in reader.connections if one.topic == topic]
             for _, time_ns, raw in reader.messages(connections):
-                yield time_ns, kind.normalise(raw, ros1=isinstance(reader, Reader1))
+                yield time_ns, kind.normalise(raw, ros1=isinstance(reader, ChunkwiseReader))
 
     def expected(self, topic: str, duration_ns: int) -> int:
         """About how many messages a topic has in `duration_ns` of its time. Raises LabError when it has none."""
@@ -96,8 +96,11 @@ class Recording:
         return self.connections[topic]
 
     @contextmanager
-    def _reader(self) -> Iterator[Reader1 | Reader2]:
-        with self._explained(), Reader1(self.path) if self.path.suffix == ".bag" else Reader2(self.path) as reader:
+    def _reader(self) -> Iterator[ChunkwiseReader | Reader]:
+        with (
+            self._explained(),
+            ChunkwiseReader(self.path) if self.path.suffix == ".bag" else Reader(self.path) as reader,
+        ):
             yield reader
 
     @contextmanager

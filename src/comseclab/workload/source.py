@@ -10,7 +10,7 @@ MOST_MESSAGES = 10_000_000
 
 
 class Message(NamedTuple):
-    """One message to send; `payload` is None when `slot` was given before: the same bytes again."""
+    """One message to send. New payloads come in slots 0, 1, ...; a `payload` of None repeats its slot's."""
 
     offset_ns: int
     slot: int

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import struct
+from array import array
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -98,7 +99,7 @@ class Spools:
             path=path,
             sha256=digest,
             messages=writer.count,
-            distinct=len(writer.slots),
+            distinct=writer.distinct,
             rate_hz=writer.count / duration_s,
             max_size=max_size,
             type=kind.name if kind else "",
@@ -108,13 +109,14 @@ class Spools:
 
 
 class _Writer:
-    """Writes payloads as they come, keeping the index (24 B a message) in memory until the end."""
+    """Writes payloads as they come, keeping the index (40 B a message) in memory until the end."""
 
     def __init__(self, file: BinaryIO, folder: Path) -> None:
         self.file = file
         self.folder = folder
         self.index = bytearray()
-        self.slots: dict[int, tuple[int, int]] = {}
+        self.places = array("Q")
+        self.largest = 0
         self.room_until = 0
         file.write(bytes(HEADER.size))
 
@@ -122,15 +124,21 @@ class _Writer:
     def count(self) -> int:
         return len(self.index) // ENTRY.size
 
+    @property
+    def distinct(self) -> int:
+        return len(self.places) // 2
+
     def add(self, message: Message) -> bool:
         """Append a message; True about once in 8 MiB or 4096 messages, to report progress."""
         before = self.file.tell()
         if message.payload is not None:
             self._check_disk(before + len(message.payload))
             self.file.write(bytes(-before % 8))
-            self.slots[message.slot] = self.file.tell(), len(message.payload)
+            self.places.extend((self.file.tell(), len(message.payload)))
+            self.largest = max(self.largest, len(message.payload))
             self.file.write(message.payload)
-        self.index += ENTRY.pack(message.offset_ns, *self.slots[message.slot], 0)
+        place, size = self.places[2 * message.slot : 2 * message.slot + 2]
+        self.index += ENTRY.pack(message.offset_ns, place, size, 0)
         return before >> 23 != self.file.tell() >> 23 or self.count % 4096 == 0
 
     def finish(self) -> None:
@@ -138,9 +146,8 @@ class _Writer:
         self.file.write(bytes(-self.file.tell() % 8))
         index = self.file.tell()
         self.file.write(self.index)
-        largest = max((size for _, size in self.slots.values()), default=0)
         self.file.seek(0)
-        self.file.write(HEADER.pack(MAGIC, VERSION, 0, self.count, index, largest))
+        self.file.write(HEADER.pack(MAGIC, VERSION, 0, self.count, index, self.largest))
 
     def _check_disk(self, end: int) -> None:
         if end > self.room_until:

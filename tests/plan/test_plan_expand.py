@@ -40,8 +40,13 @@ link = ["ethernet", "direct"]
     )
     cases = expand(load_plan(tmp_path / "p.toml"))
     assert [(case.factors.protection, case.factors.link) for case in cases] == [
-        ("none", "wifi"), ("none", "ethernet"), ("auth", "wifi"), ("auth", "ethernet"), ("none", "direct"), ("auth", "direct"),
-    ]  # fmt: skip
+        ("none", "wifi"),
+        ("none", "ethernet"),
+        ("auth", "wifi"),
+        ("auth", "ethernet"),
+        ("none", "direct"),
+        ("auth", "direct"),
+    ]
 
 
 OWN = """[plan]
