@@ -43,9 +43,9 @@ def expand(plan: Plan) -> list[Case]:
     combined = dict.fromkeys(levels for matrix in plan.matrix for levels in _product(plan.factors, matrix))
     cases = [_case(plan, dict(zip(Factors.model_fields, levels, strict=True))) for levels in combined]
     for case in cases:
-        refusal = MIDDLEWARES[case.factors.middleware].refuse(
-            case.factors, case.settings.get(case.factors.middleware, {})
-        )
+        stack = MIDDLEWARES[case.factors.middleware]
+        built_in = case.factors.model_copy(update={"protection": case.protection.base})
+        refusal = stack.refuse(built_in, case.settings.get(stack.name, {}))
         if refusal:
             raise LabError(
                 f"case {case.id}: {refusal}", "take it out of the matrix, or give it a [[matrix]] of its own"

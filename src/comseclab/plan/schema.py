@@ -73,6 +73,7 @@ class About(Table):
     rounds: int = Field(1, ge=1, le=1000)
     pause_s: float = Field(0.0, ge=0, le=3600, description="between rounds")
     drain_s: float = Field(1.0, ge=0, le=600, description="how long late messages are waited for")
+    capture: Literal["proof", "full"] = Field("proof", description="frames kept of each trial: the first, or all")
 
 
 class Comparison(Table):

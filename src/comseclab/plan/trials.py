@@ -48,6 +48,7 @@ class Trials:
             pause_s=about.pause_s,
             round_s=about.duration_s,
             drain_s=about.drain_s,
+            capture=about.capture,
             native=self.native,
         )
 
