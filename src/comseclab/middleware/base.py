@@ -31,7 +31,7 @@ class Material:
     """What a protection made for a trial: files by node, in a folder that ends with the trial."""
 
     files: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
-    """Per node: `identity_ca`, `certificate`, `key`, `permissions_ca`, `governance`, `permissions`, as the protection has them."""
+    """Per node `identity_ca`, `certificate`, `key`, `permissions_ca`, `governance`, `permissions`, if any."""
     publishable: Mapping[str, Path] = field(default_factory=dict)
     """Documents without secrets, by the name they get in the trial's evidence."""
 
@@ -53,10 +53,13 @@ class Middleware(Protocol):
         """The installed version, or None where the stack is missing."""
 
     def refuse(self, factors: Factors, settings: Mapping[str, Any]) -> str | None:
-        """Why this stack cannot run such a case (unknown setting included), or None. Called when the plan is read."""
+        """Why this stack cannot run such a case (unknown setting included), or None. Called when the plan is read.
+
+        `factors.protection` is the built-in one, also where the plan's own protection is based on it.
+        """
 
     def prepare(self, spec: TrialSpec, places: tuple[Place, ...], folder: Path) -> Material:
-        """Make keys, certificates and documents for the spec's protection in `folder`. Raises LabError on bad user documents."""
+        """Make keys, certificates and documents for the protection in `folder`. LabError on bad user documents."""
 
     def node_settings(self, spec: TrialSpec, place: Place, material: Material) -> dict[str, Any]:
         """The JSON object handed to the transport's open()."""

@@ -33,10 +33,9 @@ class Authority:
         )
         return cls(certificate, key)
 
-    def issue(self, common_name: str) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
-        """A certificate with the subject `CN=common_name`, and its key."""
+    def issue(self, subject: x509.Name) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+        """A certificate for `subject`, and its key."""
         key = ec.generate_private_key(ec.SECP256R1())
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
         certificate = (
             _builder(subject, self.certificate.subject, key.public_key())
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)

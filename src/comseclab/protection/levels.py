@@ -4,10 +4,10 @@ The kinds are those of DDS Security 1.1, clause 9.4.1.2 (governance document); t
 """
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 
-class Kind(Enum):
+class Kind(StrEnum):
     """A protection kind. SIGN authenticates (GMAC), ENCRYPT authenticates and hides (GCM)."""
 
     NONE = "NONE"

@@ -68,7 +68,7 @@ bool OctetsType::getKey(void* /*data*/, InstanceHandle_t* /*handle*/, bool /*for
 WireNames wire_names(const std::string& topic, const std::string& type, const std::string& codec) {
   const std::string path = "rt" + (topic.starts_with('/') ? topic : "/" + topic);
   if (codec != "cdr" || type.empty()) {
-    const std::string kind = codec == "cdr" ? "opaque" : codec;
+    const std::string kind = type.empty() ? "opaque" : codec;
     return {Form::kOctets, path + "/" + kind, "comseclab::msg::dds_::Octets_"};
   }
   const auto first = type.find('/');

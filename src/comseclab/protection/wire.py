@@ -1,0 +1,73 @@
+"""Captures as sequences of frames, and frames as UDP datagrams. Takes any bytes: what is damaged or cut is skipped."""
+
+import mmap
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_PCAPNG_SECTION, _PCAPNG_PACKET, _PCAPNG_BYTE_ORDER = 0x0A0D0D0A, 6, b"\x4d\x3c\x2b\x1a"
+_PCAP_MAGICS = {b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">", b"\x4d\x3c\xb2\xa1": "<", b"\xa1\xb2\x3c\x4d": ">"}
+_ETHERTYPE_IPV4, _PROTOCOL_UDP = b"\x08\x00", 17
+
+
+@dataclass(frozen=True)
+class Datagram:
+    """The UDP payload a frame holds: the whole, or the beginning where IP fragmented it or the capture cut it."""
+
+    source: tuple[bytes, int]
+    destination: tuple[bytes, int]
+    payload: bytes
+
+
+def frames(path: Path) -> Iterator[bytes]:
+    """The frames of a pcapng or classic pcap capture, from whatever interface."""
+    with path.open("rb") as file:
+        try:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError:  # an empty file cannot be mapped
+            return
+        with data:
+            if data[:4] in _PCAP_MAGICS:
+                yield from _pcap(data, _PCAP_MAGICS[data[:4]])
+            else:
+                yield from _pcapng(data)
+
+
+def _pcap(data: mmap.mmap, order: str) -> Iterator[bytes]:
+    position, header = 24, struct.Struct(f"{order}IIII")
+    while position + header.size <= len(data):
+        captured = header.unpack_from(data, position)[2]
+        position += header.size
+        yield data[position : position + captured]
+        position += captured
+
+
+def _pcapng(data: mmap.mmap) -> Iterator[bytes]:
+    position, order = 0, "<"
+    while position + 12 <= len(data):
+        if struct.unpack_from("<I", data, position)[0] == _PCAPNG_SECTION:
+            order = "<" if data[position + 8 : position + 12] == _PCAPNG_BYTE_ORDER[::-1] else ">"
+        kind, length = struct.unpack_from(f"{order}II", data, position)
+        if length < 12:
+            return
+        if kind == _PCAPNG_PACKET and length >= 32:
+            captured = struct.unpack_from(f"{order}I", data, position + 20)[0]
+            yield data[position + 28 : position + 28 + min(captured, length - 32)]
+        position += length
+
+
+def datagram(frame: bytes) -> Datagram | None:
+    """The UDP payload of an Ethernet frame with IPv4, of a first fragment what it holds; None for anything else."""
+    if len(frame) < 14 + 20 + 8 or frame[12:14] != _ETHERTYPE_IPV4 or frame[14] >> 4 != 4:
+        return None
+    header = 4 * (frame[14] & 0x0F)
+    total, fragment = struct.unpack_from(">H", frame, 16)[0], struct.unpack_from(">H", frame, 20)[0]
+    if header < 20 or frame[23] != _PROTOCOL_UDP or fragment & 0x1FFF or total < header + 8:
+        return None
+    start = 14 + header
+    if len(frame) < start + 8:
+        return None
+    source_port, destination_port, length = struct.unpack_from(">HHH", frame, start)
+    end = min(14 + total, start + length)
+    return Datagram((frame[26:30], source_port), (frame[30:34], destination_port), frame[start + 8 : end])
