@@ -1,5 +1,6 @@
 """Runs a command as root under another kernel: User-Mode Linux, an ordinary process of the host."""
 
+import contextlib
 import json
 import os
 import signal
@@ -46,10 +47,8 @@ def run(
         except subprocess.TimeoutExpired:
             raise RuntimeError(f"guest still running after {timeout_s} s:\n{report(folder)}") from None
         finally:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(guest.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
             guest.wait()
     if not (folder / "exit").exists() or (folder / "exit").read_text() != "0":
         raise RuntimeError(report(folder))
