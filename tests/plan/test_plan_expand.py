@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from comseclab.places import shipped_plan
-from comseclab.plan import Trials, expand, expected_seconds, load_plan
+from comseclab.plan import Plan, Trials, expand, expected_seconds, load_plan
 from comseclab.plan.links import PROFILES
 from comseclab.workload.spool import Spools
 
@@ -116,6 +116,22 @@ def test_levels_reach_the_trial(tmp_path: Path) -> None:
     assert (back.writer_host, back.reader_hosts) == ("station", ["robot"])
     assert spec.types["std_msgs/msg/Header"] == [["stamp", "builtin_interfaces/msg/Time"], ["frame_id", "string"]]
     assert json.loads(spec.model_dump_json())["streams"][0]["spool"] == str(front.spool)
+
+
+def test_files_of_a_middleware_s_options_are_beside_the_plan(tmp_path: Path) -> None:
+    (tmp_path / "qos.xml").touch()
+    (tmp_path / "p.toml").write_text(
+        "[plan]\nname = 'p'\n[factors]\nsettings = 's'\n[settings.s.fastdds]\nqos_profile = 'qos.xml'"
+    )
+    (case,) = expand(load_plan(tmp_path / "p.toml"))
+    assert case.settings == {"fastdds": {"qos_profile": str(tmp_path / "qos.xml")}}
+
+
+def test_a_plan_survives_json(tmp_path: Path) -> None:
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "p.toml").write_text(OWN)
+    plan = load_plan(tmp_path / "p.toml")
+    assert Plan.model_validate(json.loads(plan.model_dump_json())) == plan
 
 
 def test_two_cases_share_the_same_spool(tmp_path: Path) -> None:

@@ -45,6 +45,14 @@ def _distinct(value: list[str]) -> list[str]:
     return list(dict.fromkeys(value))
 
 
+def _beside_the_plan(value: Any, info: ValidationInfo) -> Any:
+    """An option of a middleware that names a file in the plan's folder, as an absolute path; others as they are."""
+    if isinstance(value, str) and Path(value).suffix:
+        path = Path((info.context or {}).get("folder", ".")) / value
+        return str(path.resolve()) if path.is_file() else value
+    return value
+
+
 UserPath = Annotated[Path, BeforeValidator(_user_path)]
 Levels = Annotated[list[str], BeforeValidator(_one_or_more), AfterValidator(_distinct)]
 
@@ -194,7 +202,9 @@ class Settings(Table):
     switch_fifo_priority: int | None = Field(None, ge=1, le=99)
     lock_memory: bool | None = None
     mtu: int | None = Field(None, ge=576, le=65535, description="instead of the link's")
-    middleware: dict[str, dict[str, Any]] = Field({}, description="written as [settings.NAME.MIDDLEWARE]")
+    middleware: dict[str, dict[str, Annotated[Any, AfterValidator(_beside_the_plan)]]] = Field(
+        {}, description="written as [settings.NAME.MIDDLEWARE]"
+    )
 
     @model_validator(mode="before")
     @classmethod
