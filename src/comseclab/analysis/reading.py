@@ -89,10 +89,10 @@ def read_samples(trial: Path, streams: Sequence[Stream]) -> Iterator[tuple[Strea
         raise LabError(f"{path} cannot be read: {error}", "remove that trial's folder and resume the run") from None
     for stream in streams:
         part = table if len(streams) == 1 else table.filter(pc.equal(table["stream"], stream.id))
-        yield stream, _columns(part)
+        yield stream, numpy_columns(part)
 
 
-def _columns(table: pa.Table) -> Columns:
+def numpy_columns(table: pa.Table) -> Columns:
     columns = {name: table[name].to_numpy() for name in COUNTS}
     columns["was_sent"] = pc.is_valid(table["begin_ns"]).to_numpy()
     columns["has_arrived"] = pc.is_valid(table["done_ns"]).to_numpy()

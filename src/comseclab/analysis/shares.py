@@ -33,32 +33,31 @@ def design_effect(hits: Floats, totals: Floats) -> float:
 def loss_difference(
     baseline_lost: Sequence[int], baseline_sent: Sequence[int], case_lost: Sequence[int], case_sent: Sequence[int]
 ) -> Difference | None:
-    """Loss of the case minus loss of the baseline, counts per trial: Newcombe's hybrid score interval (1998,
-    method 10) at the effective n.
+    """Loss of the case minus loss of the baseline, counts per trial: Newcombe's hybrid score interval (1998, method 10).
 
-    None where an arm sent nothing.
+    Both arms take the greater of their design effects, since few trials may happen to show no burst. None where an arm
+    sent nothing.
     """
-    before, after = (np.asarray(baseline_lost, float), np.asarray(baseline_sent, float)), (
-        np.asarray(case_lost, float), np.asarray(case_sent, float),
-    )  # fmt: skip
-    if before[1].sum() == 0 or after[1].sum() == 0:
+    arms = [(np.asarray(lost, float), np.asarray(sent, float))
+            for lost, sent in ((case_lost, case_sent), (baseline_lost, baseline_sent))]  # fmt: skip
+    if any(sent.sum() == 0 for _, sent in arms):
         return None
     freedom = len(baseline_sent) + len(case_sent) - 2
     z = float(stats.t.ppf((1 + LEVEL) / 2, freedom)) if freedom else float(stats.norm.ppf((1 + LEVEL) / 2))
-    p1, low1, high1 = _wilson(*after, z)
-    p2, low2, high2 = _wilson(*before, z)
+    effect = max(design_effect(lost, sent) for lost, sent in arms)
+    (p1, low1, high1), (p2, low2, high2) = (
+        _wilson(float(lost.sum() / sent.sum()), float(sent.sum()) / effect, z) for lost, sent in arms
+    )
     return Difference(
         estimate=p1 - p2,
         low=p1 - p2 - math.hypot(p1 - low1, high2 - p2),
         high=p1 - p2 + math.hypot(high1 - p1, p2 - low2),
         pairs=min(len(baseline_sent), len(case_sent)),
-    )  # fmt: skip
+    )
 
 
-def _wilson(hits: Floats, totals: Floats, z: float) -> tuple[float, float, float]:
-    """Share and Wilson's score interval at the effective n."""
-    share = float(hits.sum() / totals.sum())
-    n = float(totals.sum()) / design_effect(hits, totals)
+def _wilson(share: float, n: float, z: float) -> tuple[float, float, float]:
+    """The share and Wilson's score interval of n observations."""
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     return share, max(0.0, centre - half), min(1.0, centre + half)
