@@ -46,7 +46,7 @@ def test_topics_become_streams_of_one_workload(recording: Path, tmp_path: Path) 
         (1, "/arm/cmd_vel", 20),
     ]
     assert "SHA-256" in spec.streams[0].source
-    assert spec.streams[0].source.endswith("/cmd_vel; 2 messages in turn")
+    assert spec.streams[0].source.endswith("/cmd_vel from 0 ns on; 2 messages in turn")
 
 
 def test_each_topic_becomes_a_workload(recording: Path) -> None:

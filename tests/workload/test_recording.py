@@ -90,6 +90,20 @@ def test_a_short_recording_is_played_again_one_mean_gap_later(kind: str, write: 
 
 
 @pytest.mark.parametrize("kind", FORMATS)
+def test_topics_of_one_recording_keep_step(kind: str, write: Write, tmp_path: Path) -> None:
+    path = write(kind, sample())
+    begin_ns = Recording.of(path).all_begun_ns(["/cmd_vel", "/joint_states"])
+    assert begin_ns == 5_001 * MS
+    spools = Spools(tmp_path / "spools")
+    commands = entries(spools.prepare(Recorded(path, "/cmd_vel", begin_ns=begin_ns), 0.06).path)
+    states = entries(spools.prepare(Recorded(path, "/joint_states", begin_ns=begin_ns), 0.06).path)
+    assert [offset // MS for offset, _ in commands] == [9, 24, 59]
+    assert [offset // MS for offset, _ in states] == [0, 20, 40]
+    again = entries(spools.prepare(Recorded(path, "/cmd_vel", begin_ns=begin_ns), 0.2).path)
+    assert [offset // MS for offset, _ in again] == [9, 24, 59, 84, 99, 134, 159, 174]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
 def test_a_rate_replaces_the_recorded_times(kind: str, write: Write, tmp_path: Path) -> None:
     spool = Spools(tmp_path / "spools").prepare(Recorded(write(kind, sample()[:1]), "/cmd_vel", 50.0), 0.1)
     assert [offset // MS for offset, _ in entries(spool.path)] == [0, 20, 40, 60, 80]

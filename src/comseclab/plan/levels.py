@@ -1,7 +1,8 @@
 """What a level's name means: built in, or defined in the plan."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from comseclab.errors import LabError
@@ -10,7 +11,7 @@ from comseclab.plan.links import MBIT, MS, PROFILES
 from comseclab.plan.schema import DefaultLevels, Matrix, Plan, Settings, Stream, nearest
 from comseclab.testbed.profile import LinkProfile
 from comseclab.trial.spec import ProtectionSpec, Scheduling
-from comseclab.workload.recording import Recorded
+from comseclab.workload.recording import Recorded, Recording
 from comseclab.workload.source import Source
 from comseclab.workload.synthetic import SENSORS, Synthetic
 
@@ -108,10 +109,20 @@ def workload_streams(plan: Plan, name: str) -> list[Stream]:
     return [Stream.model_validate({"sensor": name, "from": plan.hosts.names[0], "to": [plan.hosts.names[-1]]})]
 
 
-def source(stream: Stream, seed: int) -> Source:
-    """Where the messages of a stream come from."""
+def sources(streams: Sequence[Stream], seed: int) -> list[Source]:
+    """Where the messages of a workload's streams come from; topics of one recording keep step with each other."""
+    together: dict[Path, list[str]] = {}
+    for stream in streams:
+        if stream.recording and stream.topic and not stream.rate_hz:
+            together.setdefault(stream.recording, []).append(stream.topic)
+    begins = {path: Recording.of(path).all_begun_ns(topics) for path, topics in together.items() if len(topics) > 1}
+    return [_source(stream, seed, begins) for stream in streams]
+
+
+def _source(stream: Stream, seed: int, begins: Mapping[Path, int]) -> Source:
     if stream.recording and stream.topic:
-        return Recorded(stream.recording, stream.topic, stream.rate_hz)
+        begin_ns = None if stream.rate_hz else begins.get(stream.recording)
+        return Recorded(stream.recording, stream.topic, stream.rate_hz, begin_ns)
     if stream.sensor:
         return Synthetic(stream.sensor, stream.rate_hz or SENSORS[stream.sensor].rate_hz, seed)
     return Synthetic("opaque", stream.rate_hz or 1.0, seed, stream.opaque_bytes or 0)
@@ -161,6 +172,6 @@ def check_streams(streams: list[Stream], hosts: list[str], where: str) -> None:
         if not re.fullmatch(TOPIC, topic(stream)):
             raise LabError(f'{where}: "{topic(stream)}" is no ROS topic', 'give one such as publish_as = "/scan"')
         topics.append(topic(stream))
-        stream_type = source(stream, 0).type
-        if stream_type:
-            stream_type.check_identity()
+    for messages in sources(streams, 0):
+        if messages.type:
+            messages.type.check_identity()

@@ -54,7 +54,7 @@ class Trials:
 
     def _spools(self, case: Case) -> list[Spool]:
         about = self.plan.plan
-        return [self.spools.prepare(levels.source(stream, about.seed), about.duration_s) for stream in case.streams]
+        return [self.spools.prepare(one, about.duration_s) for one in levels.sources(case.streams, about.seed)]
 
     def _stream(self, case: Case, place: int, spool: Spool) -> StreamSpec:
         stream = case.streams[place]

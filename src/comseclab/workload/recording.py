@@ -76,13 +76,20 @@ class Recording:
         with self._explained():
             return recorded_type(first.msgtype, first.msgdef)
 
-    def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
-        """Times of recording, ns, and messages in CDR, in order of time. Raises LabError at a damaged place."""
+    def messages(self, topic: str, begin_ns: int | None = None) -> Iterator[tuple[int, bytes]]:
+        """Times of recording, ns, and messages in CDR, in order of time, from `begin_ns` on.
+
+        Raises LabError at a damaged place.
+        """
         kind = self.type(topic)
         with self._reader() as reader:
             connections = [one for one in reader.connections if one.topic == topic]
-            for _, time_ns, raw in reader.messages(connections):
+            for _, time_ns, raw in reader.messages(connections, start=begin_ns):
                 yield time_ns, kind.normalise(raw, ros1=isinstance(reader, ChunkwiseReader))
+
+    def all_begun_ns(self, topics: Sequence[str]) -> int:
+        """The time by which each of the topics has had its first message. Raises LabError."""
+        return max(next(self.messages(topic), (0, b""))[0] for topic in topics)
 
     def expected(self, topic: str, duration_ns: int) -> int:
         """About how many messages a topic has in `duration_ns` of its time. Raises LabError when it has none."""
@@ -124,13 +131,14 @@ class Recording:
 class Recorded:
     """A topic of a recording at its own times, or at `rate_hz`.
 
-    The first message is sent at 0. A recording shorter than the round is played again from its start, one mean gap
-    after its last message.
+    Time 0 is `begin_ns` of the recording, where several topics are to keep step, else the first message's. A recording
+    shorter than the round is played again from there, one mean gap after its last message.
     """
 
     path: Path
     topic: str
     rate_hz: float | None = None
+    begin_ns: int | None = None
 
     @property
     def recording(self) -> Recording:
@@ -143,13 +151,14 @@ class Recorded:
     @property
     def origin(self) -> str:
         rate = f" at {self.rate_hz:g} Hz" if self.rate_hz else ""
-        return f"{self.path.name} (SHA-256 {self.recording.sha256}) {self.topic}{rate}"
+        begin = f" from {self.begin_ns} ns on" if self.begin_ns is not None else ""
+        return f"{self.path.name} (SHA-256 {self.recording.sha256}) {self.topic}{rate}{begin}"
 
     def messages(self, duration_ns: int) -> Iterator[Message]:
         expected = self.recording.expected(self.topic, duration_ns)
         offsets = array("q")
-        begin_ns = None
-        for slot, (time_ns, payload) in enumerate(self.recording.messages(self.topic)):
+        begin_ns = self.begin_ns
+        for slot, (time_ns, payload) in enumerate(self.recording.messages(self.topic, begin_ns)):
             begin_ns = time_ns if begin_ns is None else begin_ns
             offset = round(slot * SECOND_NS / self.rate_hz) if self.rate_hz else time_ns - begin_ns
             offset = max(offset, *offsets[-1:], 0)
@@ -169,12 +178,12 @@ class Recorded:
         """From one pass's beginning to the next's: its length and one mean gap."""
         if self.rate_hz:
             return len(offsets) * SECOND_NS / self.rate_hz
-        if not offsets or offsets[-1] == 0:
+        if not offsets or offsets[-1] == offsets[0]:
             raise LabError(
                 f"recording {self.path.name} has too few messages on {self.topic} to know their rate: {len(offsets)}",
                 "give the stream a rate_hz",
             )
-        return offsets[-1] * len(offsets) / (len(offsets) - 1)
+        return (offsets[-1] - offsets[0]) * len(offsets) / (len(offsets) - 1)
 
 
 def _files(path: Path) -> list[Path]:
