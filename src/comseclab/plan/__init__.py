@@ -3,7 +3,6 @@
 from comseclab.plan.cases import Case, expand, expected_seconds, only
 from comseclab.plan.read import load_plan, with_recording
 from comseclab.plan.schema import Plan
-from comseclab.plan.toml import to_toml
 from comseclab.plan.trials import Trials
 
-__all__ = ["Case", "Plan", "Trials", "expand", "expected_seconds", "load_plan", "only", "to_toml", "with_recording"]
+__all__ = ["Case", "Plan", "Trials", "expand", "expected_seconds", "load_plan", "only", "with_recording"]
