@@ -30,7 +30,12 @@ SIZES = {"scan": (9_000, 40.0), "image": (921_600, 32.0)}
 
 
 def write_demo(
-    folder: Path, pairs: int = 6, messages: int = 300, plan: str = "demo", topic: str = "/scan", protection: str = "sros2-default"
+    folder: Path,
+    pairs: int = 6,
+    messages: int = 300,
+    plan: str = "demo",
+    topic: str = "/scan",
+    protection: str = "sros2-default",
 ) -> Path:
     """Write the run folder and return it."""
     random = np.random.default_rng(7)
@@ -39,7 +44,14 @@ def write_demo(
     number = 0
     for (workload, link), median_ns in MEDIANS_NS.items():
         size, rate_hz = SIZES[workload]
-        run = Run(arms=[], pairs=pairs, messages=messages, rate_hz=rate_hz, size=size, streams={0: topic if workload == "scan" else "/image"})
+        run = Run(
+            arms=[],
+            pairs=pairs,
+            messages=messages,
+            rate_hz=rate_hz,
+            size=size,
+            streams={0: topic if workload == "scan" else "/image"},
+        )
         arms = _arms(workload, link, median_ns, protection)
         cases += _cases(run, arms, workload, link)
         for pair in range(pairs):
@@ -48,7 +60,9 @@ def write_demo(
                     number += 1
                     noise = np.exp(random.normal(0, 0.04))
                     closed = _record(random, record(run, arm, number, pair, valid), workload, link, arm)
-                    write_trial(folder, closed, pa.concat_tables([samples(random, run, arm, 0, median_ns_of(arm) * noise)]))
+                    write_trial(
+                        folder, closed, pa.concat_tables([samples(random, run, arm, 0, median_ns_of(arm) * noise)])
+                    )
                     spec = _spec(run, arm, number, pair, workload, link)
                     (folder / "trials" / f"{number:04d}-{arm.id}" / "spec.json").write_text(spec.model_dump_json())
     described = campaign(Run(arms=[replace(_arms("scan", "wifi", 1, protection)[0])])) | {"plan": plan, "cases": cases}
@@ -127,5 +141,6 @@ ENVIRONMENT = {
                 "virtualised": True, "governor": None, "clock_source": "tsc"},
     "system": {"kernel": "6.1.0", "distribution": "Debian GNU/Linux 12 (bookworm)"}, "root": True,
     "middleware": {"fastdds": "2.9.1"}, "libraries": {"python": "3.11.2", "comseclab": "0.1.0"},
-    "sysctls": {"net.core.rmem_max": "212992"}, "load_before": 0.1, "link_backend": "switch",
+    "sysctls": {"net.core.rmem_max": "212992"}, "load_before": 0.1,
+    "clock": '{"source":"tsc","ticks_per_second":2.4e9,"reference_tick":1,"reference_ns":1,"read_cost_ns":11.5}', "link_backend": "switch",
 }  # fmt: skip

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from comseclab.report import render, tables
-from comseclab.report.charts import CHARTS, NARROW, WIDE, Chart
+from comseclab.report.charts import CHARTS, Canvas, Chart
 from comseclab.report.page import Figure, page
 from comseclab.report.run import RunData, as_json, read
 from comseclab.results.store import write_atomically
@@ -26,7 +26,9 @@ def build(run: Path) -> Path:
 def _write_tables(data: RunData, shown: list[tables.Table]) -> list[str]:
     folder = data.path / "tables"
     folder.mkdir(exist_ok=True)
-    files = {"results.csv": tables.csv_rows(data.summary)} | {f"{table.name}.md": tables.markdown(table) for table in shown}
+    files = {"results.csv": tables.csv_rows(data.summary)} | {
+        f"{table.name}.md": tables.markdown(table) for table in shown
+    }
     for name, text in files.items():
         write_atomically(folder / name, text)
     return list(files)
@@ -34,18 +36,17 @@ def _write_tables(data: RunData, shown: list[tables.Table]) -> list[str]:
 
 def _draw(data: RunData, chart: Chart) -> Figure | None:
     """Write a chart's files and return it for the page, or None where the run has nothing for it."""
-    wide, narrow = chart.draw(data.panels, WIDE), chart.draw(data.panels, NARROW)
+    wide, narrow = chart.draw(data.panels, Canvas.wide()), chart.draw(data.panels, Canvas.narrow())
     if wide is None or narrow is None:
         return None
     folder = data.path / "charts"
     folder.mkdir(exist_ok=True)
-    spec = wide.to_dict()
-    described = chart.describe(data.panels)
-    write_atomically(folder / f"{chart.name}.vl.json", as_json(spec))
-    write_atomically(folder / f"{chart.name}.svg", render.svg(spec))
-    (folder / f"{chart.name}.png").write_bytes(render.png(spec))
+    described, wide_svg = chart.describe(data.panels), render.svg(wide)
+    write_atomically(folder / f"{chart.name}.vl.json", as_json(wide))
+    write_atomically(folder / f"{chart.name}.svg", wide_svg)
+    (folder / f"{chart.name}.png").write_bytes(render.png(wide))
     return Figure(
         chart.name, chart.section, chart.title, chart.caption(data.panels),
-        render.inline(spec, f"{chart.name}-w", chart.title, described),
-        render.inline(narrow.to_dict(), f"{chart.name}-n", chart.title, described),
+        render.inline(wide_svg, f"{chart.name}-w", chart.title, described),
+        render.inline(render.svg(narrow), f"{chart.name}-n", chart.title, described),
     )  # fmt: skip

@@ -26,7 +26,9 @@ class Caveat(Enum):
     MOSTLY_LOST = "Read the loss first: latency quantiles describe only what arrived."
     SHORT_TAIL = "Run longer or more trials; 99.9 % needs some thousands of messages."
     NO_REALTIME = "Run as root, or give the user a real-time limit (ulimit -r), so that the switch is never late."
-    MEMORY_NOT_LOCKED = "Raise the locked-memory limit (ulimit -l unlimited), so that no page fault falls into a measurement."
+    MEMORY_NOT_LOCKED = (
+        "Raise the locked-memory limit (ulimit -l unlimited), so that no page fault falls into a measurement."
+    )
     STEAL = "The hypervisor took CPU time away: use a dedicated machine for figures you publish."
 
 
@@ -57,7 +59,9 @@ def _of_cases(summary: Summary, groups: Sequence[Panel]) -> Iterator[Warning]:
     ratios = [row.ratio_to_baseline for row in rows if row.ratio_to_baseline]
     few = [ratio.pairs for ratio in ratios if ratio.pairs < FEW_PAIRS]
     if few:
-        yield Warning(Caveat.FEW_PAIRS, f"{_cases(len(few))} rest on fewer than {FEW_PAIRS} pairs of trials (least: {min(few)}).")
+        yield Warning(
+            Caveat.FEW_PAIRS, f"{_cases(len(few))} rest on fewer than {FEW_PAIRS} pairs of trials (least: {min(few)})."
+        )
     unresolved = sum(ratio.verdict == "not resolved" for ratio in ratios)
     if unresolved:
         yield Warning(Caveat.NOT_RESOLVED, f"{_cases(unresolved)} without a resolved verdict.")
@@ -75,7 +79,9 @@ def _of_cases(summary: Summary, groups: Sequence[Panel]) -> Iterator[Warning]:
     short = [arm for arm in every_arm(groups) if arm.row.trials and arm.row.loss_aware_ns.p999 is None]
     if short:
         least = min(arm.row.loss_aware_ns.n for arm in short)
-        yield Warning(Caveat.SHORT_TAIL, f"{_cases(len(short))} with too few messages for p99.9 (least: {units.count(least)}).")
+        yield Warning(
+            Caveat.SHORT_TAIL, f"{_cases(len(short))} with too few messages for p99.9 (least: {units.count(least)})."
+        )
 
 
 def _of_machine(records: Sequence[TrialRecord], specs: Sequence[TrialSpec]) -> Iterator[Warning]:

@@ -1,5 +1,6 @@
 """The page's lower half: links, trials, proofs, environment, how to repeat."""
 
+import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +27,11 @@ def links(data: RunData) -> tuple[str, list[dict[str, Any]]]:
     unit = units.unit_for(link.delay_ns.get("p50") for measured in found.values() for link in measured)
     profiles = {str(link.get("name", "link")): link for link in configured.values()}
     rows = [
-        {"label": f"{name}, {sender} → {receiver}", "configured": describe_link(profiles[name]), "cells": _measured(measured, unit)}
+        {
+            "label": f"{name}, {sender} → {receiver}",
+            "configured": describe_link(profiles[name]),
+            "cells": _measured(measured, unit),
+        }
         for (name, sender, receiver), measured in found.items()
     ]
     return unit.name, rows
@@ -57,7 +62,7 @@ def describe_link(link: Mapping[str, Any]) -> str:
     parts.append(_delay(link))
     parts.append("in order" if link.get("jitter") == "fifo" else "frames may overtake")
     shares = [(link.get(name), name) for name in ("loss", "corrupt", "duplicate", "reorder")]
-    parts += [f"{units.percent(share)} % {name}" for share, name in shares if share] or ["no loss"]
+    parts += [f"{100 * share:g} % {name}" for share, name in shares if share] or ["no loss"]
     return ", ".join([*parts, f"MTU {link.get('mtu', '–')}"])
 
 
@@ -66,14 +71,14 @@ def _delay(link: Mapping[str, Any]) -> str:
     if not jitter:
         return units.duration(delay) if delay else "no delay"
     unit = units.unit_for([delay, jitter])
-    return f"{unit.number(delay)} ± {unit.number(jitter)} {unit.name} {link.get('distribution', '')}".strip()
+    return f"{delay / unit.ns:g} ± {jitter / unit.ns:g} {unit.name} {link.get('distribution', '')}".strip()
 
 
 def trials_line(data: RunData) -> str:
     """How many trials there were and how much they sent."""
     valid = sum(record.status == "valid" for record in data.records)
     sent = units.count(sum(row.sent for row in data.summary.cases))
-    dropped = units.percent(data.summary.warm_up)
+    dropped = f"{100 * data.summary.warm_up:g}"
     wrong = "none invalid" if valid == len(data.records) else f"{len(data.records) - valid} invalid"
     return f"{len(data.records)} trials, {wrong}; {sent} messages counted, after the first {dropped} % of each round, which warm up."
 
@@ -84,7 +89,12 @@ def _name(data: RunData, case: str) -> str:
 
 def invalid(data: RunData) -> list[dict[str, Any]]:
     return [
-        {"number": record.number, "folder": f"{data.folder(record)}/", "case": _name(data, record.case), "reasons": "; ".join(record.reasons)}
+        {
+            "number": record.number,
+            "folder": f"{data.folder(record)}/",
+            "case": _name(data, record.case),
+            "reasons": "; ".join(record.reasons),
+        }
         for record in data.records
         if record.status == "invalid"
     ]
@@ -118,7 +128,10 @@ def _proof(protection: str, shown: Sequence[Any]) -> dict[str, Any]:
 
 def samples(data: RunData) -> list[dict[str, str]]:
     return [
-        {"href": f"{data.folder(record)}/samples.parquet", "label": f"{record.number}: {_name(data, record.case)} ({record.status})"}
+        {
+            "href": f"{data.folder(record)}/samples.parquet",
+            "label": f"{record.number}: {_name(data, record.case)} ({record.status})",
+        }
         for record in data.records
     ]
 
@@ -128,7 +141,9 @@ def environment(data: RunData) -> list[dict[str, Any]]:
     plain: list[tuple[str, str]] = []
     groups: list[dict[str, Any]] = []
     for name, value in data.summary.environment.items():
-        if isinstance(value, dict):
+        if name == "clock" and isinstance(value, str):
+            groups.append({"title": "Clock", "facts": list(_clock(value))})
+        elif isinstance(value, dict):
             groups.append({"title": _title(name), "facts": list(_facts(value))})
         else:
             plain.append((_title(name), _text(name, value)))
@@ -146,8 +161,19 @@ def _facts(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield _title(name), _text(name, part)
 
 
+def _clock(calibration: str) -> Iterator[tuple[str, str]]:
+    """What the node printed of its clock; as it stands where it is not an object."""
+    try:
+        found = json.loads(calibration)
+        yield "Source", str(found["source"])
+        yield "Cost of a read", units.duration(found["read_cost_ns"])
+        yield "Rate", f"{units.digits(found['ticks_per_second'] / 1e6, 6)} MHz"
+    except (ValueError, KeyError, TypeError):
+        yield "Calibration", calibration
+
+
 def _title(name: str) -> str:
-    words = name.replace("_bytes", "").replace("_", " ")
+    words = name.replace("_bytes", "").replace("_", " ").replace("cpu", "CPU")
     return name if "." in name else words[:1].upper() + words[1:]
 
 
@@ -184,11 +210,13 @@ def commands(data: RunData) -> str:
 
 
 def repeat(data: RunData) -> list[tuple[str, str]]:
-    """The seed and what identifies the messages sent."""
+    """The seed, what identifies the messages sent, and what carried out the links."""
     hashes: dict[str, None] = {}
     for spec in data.specs:
         for stream in spec.streams:
-            hashes[f"{spec.factors.workload} {stream.topic}: {stream.messages} messages, SHA-256 {stream.spool_sha256}"] = None
+            hashes[
+                f"{spec.factors.workload} {stream.topic}: {stream.messages} messages, SHA-256 {stream.spool_sha256}"
+            ] = None
     backends = dict.fromkeys(f"{spec.link.name}: {spec.backend}" for spec in data.specs)
     facts = [("Seed", str(data.summary.seed)), *(("Messages", text) for text in hashes)]
     return [*facts, ("Link backend", ", ".join(backends))] if backends else facts

@@ -33,7 +33,11 @@ def page(data: RunData, figures: Sequence[Figure], shown: Sequence[tables.Table]
     """The HTML of the whole report."""
     links_unit, links = details.links(data)
     environment = Environment(
-        loader=PackageLoader("comseclab.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("comseclab.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     return environment.get_template("page.html.j2").render(
         version=version("comseclab"),
@@ -65,7 +69,11 @@ def page(data: RunData, figures: Sequence[Figure], shown: Sequence[tables.Table]
 def _sections(figures: Sequence[Figure]) -> list[Mapping[str, Any]]:
     titles = dict.fromkeys(figure.section for figure in figures)
     return [
-        {"id": title.lower().replace(" ", "-"), "title": title, "figures": [_drawn(f) for f in figures if f.section == title]}
+        {
+            "id": title.lower().replace(" ", "-"),
+            "title": title,
+            "figures": [_drawn(f) for f in figures if f.section == title],
+        }
         for title in titles
     ]
 

@@ -10,7 +10,9 @@ from comseclab.report.palette import EVERY
 _EMPTY = re.compile(
     r'<path class="(?:fore|back)ground" aria-hidden="true" d="[^"]*"(?: pointer-events="none")?(?: display="none")?(?: opacity="1")?/>'
 )
-_SILENT = re.compile(r' (?:class="mark-[^"]*"|aria-roledescription="[^"]*"|pointer-events="none"|opacity="1"|role="graphics-object")')
+_SILENT = re.compile(
+    r' (?:class="mark-[^"]*"|aria-roledescription="[^"]*"|pointer-events="none"|opacity="1"|role="graphics-object")'
+)
 _AXIS = re.compile(r' role="graphics-symbol" aria-label="(?:[XY]-axis|Title text|Symbol legend|Header)[^"]*"')
 _GEOMETRY = re.compile(r' (?:d|transform|width|height|x[12]?|y[12]?)="[^"<>]*"')
 _LONG = re.compile(r"(\d\.\d)\d+")
@@ -27,12 +29,12 @@ def png(spec: dict[str, Any]) -> bytes:
     return bytes(vl_convert.vegalite_to_png(spec, scale=2))
 
 
-def inline(spec: dict[str, Any], name: str, title: str, description: str) -> str:
-    """The chart for the page: colours become CSS variables, identifiers its own, and it scales with its column.
+def inline(text: str, name: str, title: str, description: str) -> str:
+    """The chart's SVG for the page: colours become CSS variables, identifiers its own, and it scales
+    with its column.
 
     `name` must be a fit prefix for identifiers. Title and description are what a screen reader says.
     """
-    text = svg(spec)
     for needless in (_EMPTY, _AXIS, _SILENT):
         text = needless.sub("", text)
     text = _GEOMETRY.sub(lambda found: _LONG.sub(r"\1", found[0]), text)

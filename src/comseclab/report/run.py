@@ -44,7 +44,9 @@ def read(path: Path) -> RunData:
     if not any(record.status == "valid" for record in records):
         told = f"{len(records)} trials, none valid" if records else "no closed trial"
         why = next((reason for record in records for reason in record.reasons), "")
-        raise LabError(f"{path} holds {told}{': ' + why if why else ''}", "remove the reason and continue the run with --resume")
+        raise LabError(
+            f"{path} holds {told}{': ' + why if why else ''}", "remove the reason and continue the run with --resume"
+        )
     analysis = analyse(run.path)
     plan = run.path / "plan.toml"
     return RunData(

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from comseclab.analysis.summary import LossAwareNs, Ratio, Row, Summary
+from comseclab.analysis.summary import Ratio, Row, Summary, Verdict
 from comseclab.report import units
 from comseclab.report.arms import Arm, Panel, every_arm
 
@@ -15,11 +15,17 @@ AT_MOST = 6
 
 @dataclass(frozen=True)
 class Sentence:
-    """A statement; its kind decides the colour, its mark reads without one."""
+    """A statement with its key words in the middle; its kind decides the colour, its mark reads without one."""
 
     kind: str
     mark: str
-    text: str
+    before: str
+    key: str = ""
+    after: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.before + self.key + self.after
 
 
 def verdicts(summary: Summary, groups: Sequence[Panel]) -> list[Sentence]:
@@ -46,53 +52,41 @@ def interval(ratio: Ratio) -> str:
 def _comparison(arm: Arm) -> Sentence:
     ratio = arm.row.ratio_to_baseline
     assert ratio is not None
-    parts = [part for part in (_loss(arm), _cpu(arm), _wire(arm)) if part]
-    tail = f"; it {_listed(parts)}" if parts else ""
-    return Sentence(ratio.verdict, MARKS[ratio.verdict], f"Over {_where(arm)}, {_latency(arm, ratio)}{tail}.")
-
-
-def _where(arm: Arm) -> str:
-    """The link, and the workload when the panel names one: `ethernet`."""
-    return str(arm.row.factors.get("link", "this link"))
+    before, key, after = _latency(arm, ratio)
+    rest = [part for part in (_loss(arm), _cpu(arm), _wire(arm)) if part]
+    tail = f"; it {_listed(rest)}" if rest else ""
+    where = f"Over {arm.row.factors['link']}, " if arm.row.factors.get("link") else ""
+    return Sentence(ratio.verdict.replace(" ", "-"), MARKS[ratio.verdict], where + before, key, f"{after}{tail}.")
 
 
 def _what(arm: Arm) -> str:
     name = arm.place.split(" over ")[0]
-    return f"half a round trip of {name}" if arm.charts.quantity == "half round trip" else name
+    return f"{name} (half a round trip)" if arm.charts.quantity == "half round trip" else name
 
 
-def _latency(arm: Arm, ratio: Ratio) -> str:
-    name, what, values = arm.label, _what(arm), _medians(arm)
-    tolerance = f"{units.percent(ratio.tolerance)} %"
+def _latency(arm: Arm, ratio: Ratio) -> tuple[str, str, str]:
+    name, what, tolerance = arm.label, _what(arm), f"{100 * ratio.tolerance:g} %"
     if ratio.verdict == "lost" or ratio.median is None:
-        return (
-            f"{name} and its baseline cannot be compared in latency for {what}: in {ratio.lost_pairs} of {ratio.pairs} pairs "
-            "one of them lost more than half of its messages"
-        )
-    figure = f"{units.ratio(ratio.median)} times {interval(ratio)}"
-    if ratio.verdict == "equivalent":
-        return f"{name} leaves the latency of {what} as it was, within {tolerance}: {figure}{values}"
+        lost = f" in latency: in {ratio.lost_pairs} of {ratio.pairs} pairs of trials one arm lost more than half of its messages"
+        return f"{name} and its baseline ", f"cannot be compared for {what}", lost
+    times, values = f"{units.ratio(ratio.median)}×", f" {interval(ratio)}{_medians(arm)}"
     if ratio.verdict == "more":
-        return f"{name} makes {what} slower: {figure} the baseline's latency{values}"
+        return f"{name} makes {what} ", f"{times} slower", values
     if ratio.verdict == "less":
-        return f"{name} makes {what} faster: {figure} the baseline's latency{values}"
-    return (
-        f"{name} has no verdict for {what} yet: {figure} the baseline's latency{values} neither shows nor rules out "
-        f"a difference of {tolerance}"
-    )
+        return f"{name} makes {what} faster, ", f"{times} the latency", values
+    if ratio.verdict == "equivalent":
+        return f"{name} ", f"changes the latency of {what} by less than {tolerance}", f": {times}{values}"
+    open_question = f": {times}{values} neither shows nor rules out a difference of {tolerance}"
+    return f"{name} has ", f"no verdict for {what} yet", open_question
 
 
 def _medians(arm: Arm) -> str:
     before = arm.baseline.loss_aware_ns.p50 if arm.baseline else None
     after = arm.row.loss_aware_ns.p50
-    if not (_finite(before) and _finite(after)):
+    if before is None or after is None or before == "lost" or after == "lost":
         return ""
     unit = units.unit_for([before, after])
     return f" (median {unit.number(before)} → {unit.number(after)} {unit.name})"
-
-
-def _finite(value: LossAwareNs) -> bool:
-    return isinstance(value, int | float)
 
 
 def _loss(arm: Arm) -> str:
@@ -100,7 +94,7 @@ def _loss(arm: Arm) -> str:
     if row.loss is None or before is None or before.loss is None:
         return ""
     if row.lost == 0 and before.lost == 0:
-        return "loses nothing, as before"
+        return "loses nothing"
     moved = f"({units.percent(before.loss)} → {units.percent(row.loss)} %)"
     if change is not None and change.low > 0:
         return f"loses more {moved}"
@@ -124,7 +118,7 @@ def _wire(arm: Arm) -> str:
     before, after = arm.baseline.wire_bytes_per_message if arm.baseline else None, arm.row.wire_bytes_per_message
     if before is None or after is None or round(after) == round(before):
         return ""
-    return f"puts {units.size(abs(after - before))} {'more' if after > before else 'fewer'} a message on the wire"
+    return f"puts {units.size(abs(after - before))} {'more' if after > before else 'less'} on the wire a message"
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -133,7 +127,7 @@ def _listed(parts: Sequence[str]) -> str:
 
 def _overview(compared: Sequence[Arm]) -> Sentence:
     found = Counter(arm.row.ratio_to_baseline.verdict for arm in compared if arm.row.ratio_to_baseline)
-    names = (("more", "slower"), ("less", "faster"), ("equivalent", "equivalent"), ("not resolved", "not resolved"),
+    names: tuple[tuple[Verdict, str], ...] = (("more", "slower"), ("less", "faster"), ("equivalent", "equivalent"), ("not resolved", "not resolved"),
              ("lost", "lost too much to compare"))  # fmt: skip
     counted = [f"{found[key]} {name}" for key, name in names if found[key]]
     return Sentence("", "Σ", f"Of {len(compared)} comparisons with the baseline, {_listed(counted)}. The most telling:")
@@ -160,7 +154,11 @@ def _without_verdict(arm: Arm, summary: Summary) -> Sentence:
         why = list(_reasons(arm.row, summary))
         told = f": {why[0]}" if why else ""
         return Sentence("lost", "!", f"{arm.place}, {arm.label} has no valid trial{told}. Nothing can be said of it.")
-    return Sentence("not resolved", "?", f"{arm.place}, {arm.label} could not be compared: there is no valid pair with its baseline.")
+    return Sentence(
+        "not resolved",
+        "?",
+        f"{arm.place}, {arm.label} could not be compared: there is no valid pair with its baseline.",
+    )
 
 
 def _reasons(row: Row, summary: Summary) -> Iterator[str]:
@@ -174,7 +172,11 @@ def _deadline(arm: Arm) -> Sentence:
         f"{units.count(limit.missed)} of {units.count(limit.n)} messages later than {units.duration(limit.limit_ns)} or lost "
         f"({units.percent(limit.share)} %, at most {units.percent(limit.upper_bound)} %; {units.percent(limit.allowed_share)} % allowed)"
     )
-    words = {"met": "meets its deadline", "missed": "misses its deadline", "not resolved": "has no verdict on its deadline"}
+    words = {
+        "met": "meets its deadline",
+        "missed": "misses its deadline",
+        "not resolved": "has no verdict on its deadline",
+    }
     kind = {"met": "met", "missed": "broken"}.get(limit.verdict, "not resolved")
     return Sentence(kind, MARKS[limit.verdict], f"{arm.place}, {arm.label} {words[limit.verdict]}: {said}.")
 
@@ -183,9 +185,13 @@ def _alone(arm: Arm) -> Sentence:
     row = arm.row
     quantiles = row.loss_aware_ns
     told = [
-        "more than half of the messages were lost" if value == "lost" else f"{name} of the messages arrive within {units.duration(value)}"
+        "more than half of the messages were lost"
+        if value == "lost"
+        else f"{name} of the messages arrive within {units.duration(value)}"
         for name, value in (("half", quantiles.p50), ("99 %", quantiles.p99))
         if value is not None and (value != "lost" or name == "half")
     ]
     loss = f"{units.percent(row.loss)} % are lost" if row.loss is not None else "nothing was sent"
-    return Sentence("", "·", f"{arm.place}, {arm.label}: {_listed([*told, loss])}. There is nothing to compare it with.")
+    return Sentence(
+        "", "·", f"{arm.place}, {arm.label}: {_listed([*told, loss])}. There is nothing to compare it with."
+    )

@@ -70,7 +70,9 @@ def _results(groups: Sequence[Panel]) -> Table:
         "Quantiles are over all messages sent, a lost one counting as infinitely late; the largest is of those that arrived. "
         "The ratio is of medians over pairs of trials, with its 95 % interval"
     )
-    return Table("results", "What it costs", note + ".", columns, _grouped(groups, lambda arm: _result_cells(arm, unit)))
+    return Table(
+        "results", "What it costs", note + ".", columns, _grouped(groups, lambda arm: _result_cells(arm, unit))
+    )
 
 
 def _grouped(groups: Sequence[Panel], cells: Callable[[Arm], list[Cell]]) -> list[Group]:
@@ -120,11 +122,21 @@ def _versus(arm: Arm) -> Cell:
     ratio = arm.row.ratio_to_baseline
     if ratio is None:
         missing = arm.baseline is not None or arm.row.trials == 0
-        return Cell("no valid pair" if missing else "baseline" if arm.row.baseline is None else units.NOTHING, words=True)
+        return Cell(
+            "no valid pair" if missing else "baseline" if arm.row.baseline is None else units.NOTHING, words=True
+        )
     if ratio.median is None:
-        return Cell(WORDS[ratio.verdict], MARKS[ratio.verdict], hint=f"{ratio.lost_pairs} of {ratio.pairs} pairs", words=True)
+        return Cell(
+            WORDS[ratio.verdict], MARKS[ratio.verdict], hint=f"{ratio.lost_pairs} of {ratio.pairs} pairs", words=True
+        )
     word = WORDS[ratio.verdict]
-    return Cell(f"{word} {units.ratio(ratio.median)}×", MARKS[ratio.verdict], interval(ratio), f"{ratio.pairs} pairs", words=True)
+    return Cell(
+        f"{word} {units.ratio(ratio.median)}×",
+        MARKS[ratio.verdict],
+        interval(ratio),
+        f"{ratio.pairs} pairs",
+        words=True,
+    )
 
 
 def _arrived(groups: Sequence[Panel]) -> Table:
@@ -132,9 +144,17 @@ def _arrived(groups: Sequence[Panel]) -> Table:
     unit = units.unit_for(value for quantiles in found for value in (quantiles.min, quantiles.p50, quantiles.max))
     named = ("Mean", "SD", "Min", "p50", "p90", "p99", "p99.9", "Max")
     columns = [Column("Case", text=True), Column("Arrived"), *(Column(name, unit.name) for name in named)]
-    columns += [Column("Duplicated"), Column("Reordered"), Column("Late"), Column("Offered", "Hz"), Column("Achieved", "Hz")]
+    columns += [
+        Column("Duplicated"),
+        Column("Reordered"),
+        Column("Late"),
+        Column("Offered", "Hz"),
+        Column("Achieved", "Hz"),
+    ]
     note = "Describes, and is never compared: where messages are lost, the slowest are missing from it."
-    return Table("arrived", "The messages that arrived", note, columns, _grouped(groups, lambda arm: _arrived_cells(arm, unit)))
+    return Table(
+        "arrived", "The messages that arrived", note, columns, _grouped(groups, lambda arm: _arrived_cells(arm, unit))
+    )
 
 
 def _arrived_cells(arm: Arm, unit: units.Unit) -> list[Cell]:
@@ -152,7 +172,10 @@ def _arrived_cells(arm: Arm, unit: units.Unit) -> list[Cell]:
 def markdown(table: Table) -> str:
     """The table for a pull request or a paper's notes, one line a row, groups in a column of their own."""
     titles = ["", *(f"{column.title} ({column.unit})" if column.unit else column.title for column in table.columns)]
-    lines = [[_plain(title) for title in titles], ["---", *("---" if column.text else "---:" for column in table.columns)]]
+    lines = [
+        [_plain(title) for title in titles],
+        ["---", *("---" if column.text else "---:" for column in table.columns)],
+    ]
     for group in table.groups:
         for row in group.rows:
             cells = [" ".join(part for part in (cell.mark, cell.text, cell.interval) if part) for cell in row.cells]

@@ -8,7 +8,7 @@ import altair as alt
 from comseclab.analysis.summary import Breakdown
 from comseclab.report import palette, units
 from comseclab.report.arms import Arm, Panel, every_arm
-from comseclab.report.charts.base import Chart, Frame, arm_colour, describe_arms, names_axis, order, stack, values
+from comseclab.report.charts.base import Canvas, Chart, Plot, Spec, arm_colour, describe_arms, names_axis, order
 
 PARTS = (
     ("codec_ns", "codec", "c3"),
@@ -19,30 +19,41 @@ PARTS = (
 COLOURS = {colour.token: colour.light for colour in palette.CATEGORIES}
 
 
-def loss(groups: Sequence[Panel], frame: Frame) -> alt.VConcatChart | None:
-    """The share lost, with a dot a trial."""
-    shown = [panel for panel in groups if any(arm.row.loss is not None for arm in panel.arms)]
+def loss(groups: Sequence[Panel], canvas: Canvas) -> Spec | None:
+    """The share lost, with a dot a trial; panels that lost nothing are left out where others did."""
+    shown = _with_loss(groups) or [panel for panel in groups if any(arm.row.sent for arm in panel.arms)]
     if not shown:
         return None
     most = max([0.01, *(point.loss for arm in every_arm(shown) for point in arm.charts.trials)])
-    return stack([_loss_panel(panel, frame, min(1.0, most * 1.12)) for panel in shown])
+    return canvas.finish([_loss_panel(panel, canvas, min(1.0, most * 1.12), shown) for panel in shown], spacing=14)
 
 
-def _loss_panel(panel: Panel, frame: Frame, most: float) -> alt.LayerChart:
-    axis = alt.Axis(format="~%" if most < 0.05 else ".0%", title=None, tickCount=frame.width // 90)
+def _with_loss(groups: Sequence[Panel]) -> list[Panel]:
+    return [panel for panel in groups if any(arm.row.lost for arm in panel.arms)]
+
+
+def _loss_panel(panel: Panel, canvas: Canvas, most: float, shown: Sequence[Panel]) -> Plot:
+    room = canvas.room_for(arm.label for arm in every_arm(shown))
+    width = canvas.width - room - 30
+    axis = alt.Axis(format="~%", title=None, tickCount=width // 90, labels=panel is shown[-1])
     x = alt.X("loss:Q", scale=alt.Scale(domain=[0, most], nice=False), axis=axis)
-    y = alt.Y("arm:N", sort=order(panel), axis=names_axis(frame))
-    colour = arm_colour(panel.arms)
-    pooled = alt.Chart(values(_loss_rows(panel)))
-    dots = alt.Chart(values(
-        {"arm": arm.label, "loss": point.loss, "tip": f"{arm.label}, trial {point.number}\nlost {units.percent(point.loss)} %"}
-        for arm in panel.arms for point in arm.charts.trials
-    ))  # fmt: skip
+    y = alt.Y("arm:N", sort=order(panel), axis=names_axis(room))
+    pooled = alt.Chart(canvas.data(_loss_rows(panel))).mark_bar(height=13, cornerRadiusEnd=2)
+    dots = alt.Chart(canvas.data(_loss_dots(panel))).mark_point(
+        filled=False, size=34, strokeWidth=1.2, color=palette.INK.light
+    )
+    tip = alt.Description("tip:N")
     return alt.layer(
-        pooled.mark_bar(height=13, cornerRadiusEnd=2).encode(x, y, color=colour, description=alt.Description("tip:N")),
-        dots.mark_point(filled=False, size=34, strokeWidth=1.2, color=palette.INK.light, opacity=0.8)
-        .encode(alt.X("loss:Q"), alt.Y("arm:N", sort=order(panel)), description=alt.Description("tip:N")),
-    ).properties(width=frame.width, height=alt.Step(24), title=panel.title)  # fmt: skip
+        pooled.encode(x, y, color=arm_colour(panel.arms), description=tip), dots.encode(x, y, description=tip)
+    ).properties(width=width, height=alt.Step(24), title=panel.title)
+
+
+def _loss_dots(panel: Panel) -> Iterator[dict[str, Any]]:
+    for arm in panel.arms:
+        for point in arm.charts.trials:
+            if point.loss:
+                tip = f"{arm.label}, trial {point.number}\nlost {units.percent(point.loss)} %"
+                yield {"arm": arm.label, "loss": point.loss, "tip": tip}
 
 
 def _loss_rows(panel: Panel) -> Iterator[dict[str, Any]]:
@@ -57,32 +68,37 @@ def _tell_loss(arm: Arm) -> str:
 
 
 def _caption_loss(groups: Sequence[Panel]) -> str:
-    if all(arm.row.lost == 0 for arm in every_arm(groups)):
+    losing = _with_loss(groups)
+    if not losing:
         return "Nothing was lost in any case: every message sent had arrived by the end of the drain time."
-    return "Bar: share of all messages sent that had not arrived by the end of the drain time. Circles: the single trials."
+    spared = ", ".join(panel.title for panel in groups if panel not in losing)
+    rest = f" Nothing was lost by {spared}." if spared else ""
+    return f"Bar: share of all messages sent that had not arrived by the end of the drain time. Circles: the single trials.{rest}"
 
 
-def cpu(groups: Sequence[Panel], frame: Frame) -> alt.VConcatChart | None:
+def cpu(groups: Sequence[Panel], canvas: Canvas) -> Spec | None:
     """CPU time of every process while messages flowed, as share of one core, stacked and coloured by host."""
     shown = [panel for panel in groups if any(arm.row.cpu_core_share_by_process for arm in panel.arms)]
     if not shown:
         return None
-    hosts = list(dict.fromkeys(name.split("/")[0] for arm in every_arm(shown) for name in arm.row.cpu_core_share_by_process))
-    most = max(sum(arm.row.cpu_core_share_by_process.values()) for arm in every_arm(shown))
-    return stack([_cpu_panel(panel, hosts, frame, max(most * 1.05, 0.01)) for panel in shown], ["color"])
+    return canvas.finish([_cpu_panel(panel, canvas, shown) for panel in shown], shared=["color"], spacing=14)
 
 
-def _cpu_panel(panel: Panel, hosts: Sequence[str], frame: Frame, most: float) -> alt.LayerChart:
+def _cpu_panel(panel: Panel, canvas: Canvas, shown: Sequence[Panel]) -> Plot:
+    arms = every_arm(shown)
+    hosts = list(dict.fromkeys(name.split("/")[0] for arm in arms for name in arm.row.cpu_core_share_by_process))
+    most = max(sum(arm.row.cpu_core_share_by_process.values()) for arm in arms)
+    room = canvas.room_for(arm.label for arm in arms)
+    width = canvas.width - room - 30
     looks = [palette.CATEGORIES[(1 + place) % len(palette.CATEGORIES)].light for place in range(len(hosts))]
-    legend = alt.Legend(columns=frame.columns, symbolType="square", symbolSize=110)
-    bars = alt.Chart(values(_cpu_rows(panel))).mark_bar(height=15, stroke=palette.GROUND.light, strokeWidth=1)
-    axis = alt.Axis(format=".0%" if most > 0.05 else "~%", title=None, tickCount=frame.width // 90)
-    return alt.layer(bars.encode(
-        alt.X("share:Q", stack="zero", scale=alt.Scale(domain=[0, most], nice=False), axis=axis),
-        alt.Y("arm:N", sort=order(panel), axis=names_axis(frame)),
-        alt.Color("host:N", scale=alt.Scale(domain=list(hosts), range=looks), legend=legend),
-        order=alt.Order("place:Q"), description=alt.Description("tip:N"),
-    )).properties(width=frame.width, height=alt.Step(26), title=panel.title)  # fmt: skip
+    bars = alt.Chart(canvas.data(_cpu_rows(panel))).mark_bar(height=15, stroke=palette.GROUND.light, strokeWidth=1)
+    axis = alt.Axis(format="~%", title=None, tickCount=width // 90, labels=panel is shown[-1])
+    x = alt.X("share:Q", stack="zero", scale=alt.Scale(domain=[0, max(most * 1.05, 0.01)], nice=False), axis=axis)
+    y = alt.Y("arm:N", sort=order(panel), axis=names_axis(room))
+    legend = canvas.legend(symbolType="square", symbolSize=110)
+    colour = alt.Color("host:N", scale=alt.Scale(domain=hosts, range=looks), legend=legend)
+    stacked = bars.encode(x, y, colour, order=alt.Order("place:Q"), description=alt.Description("tip:N"))
+    return alt.layer(stacked).properties(width=width, height=alt.Step(24), title=panel.title)
 
 
 def _cpu_rows(panel: Panel) -> Iterator[dict[str, Any]]:
@@ -97,27 +113,36 @@ def _tell_cpu(arm: Arm) -> str:
     return ", ".join(f"{name} {units.percent(share)} % of a core" for name, share in shares.items()) or "not measured"
 
 
-def breakdown(groups: Sequence[Panel], frame: Frame) -> alt.VConcatChart | None:
+def breakdown(groups: Sequence[Panel], canvas: Canvas) -> Spec | None:
     """Where the added median latency goes; parts below zero stand left of it."""
     kept = [Panel(panel.title, tuple(arm for arm in panel.arms if arm.row.breakdown)) for panel in groups]
     shown = [panel for panel in kept if panel.arms]
-    return stack([_breakdown_panel(panel, frame) for panel in shown], ["color"]) if shown else None
+    room = canvas.room_for(arm.label for arm in every_arm(shown))
+    return (
+        canvas.finish([_breakdown_panel(panel, canvas, room) for panel in shown], shared=["color"]) if shown else None
+    )
 
 
-def _breakdown_panel(panel: Panel, frame: Frame) -> alt.LayerChart:
+def _breakdown_panel(panel: Panel, canvas: Canvas, room: int) -> Plot:
     rows = list(_breakdown_rows(panel))
-    unit = units.unit_for(abs(row["ns"]) for row in rows if abs(row["ns"]) >= 1000)
-    legend = alt.Legend(columns=min(2, frame.columns) if frame.columns < 4 else 4, symbolType="square", symbolSize=110, labelLimit=190)
+    width = canvas.width - room - 30
+    longest = max((abs(row["ns"]) for row in rows), default=1.0)
+    unit = next((unit for unit in reversed(units.UNITS) if longest >= unit.ns), units.UNITS[0])
     scale = alt.Scale(domain=[name for _, name, _ in PARTS], range=[COLOURS[token] for _, _, token in PARTS])
-    bars = alt.Chart(values(row | {"value": row["ns"] / unit.ns} for row in rows))
-    axis = alt.Axis(title=None, labelExpr=f"datum.label + ' {unit.name}'", tickCount=frame.width // 90)
+    colour = alt.Color("part:N", scale=scale, legend=canvas.legend(symbolType="square", symbolSize=110))
+    bars = alt.Chart(canvas.data(row | {"value": row["ns"] / unit.ns} for row in rows))
+    zero = alt.Chart(canvas.data([{"zero": 0}])).mark_rule(color=palette.QUIET.light)
+    x = alt.X(
+        "value:Q",
+        stack="zero",
+        axis=alt.Axis(title=None, labelExpr=f"datum.label + ' {unit.name}'", tickCount=width // 110),
+    )
+    y = alt.Y("arm:N", sort=order(panel), axis=names_axis(room))
+    tip = alt.Description("tip:N")
+    stacked = bars.mark_bar(height=17, stroke=palette.GROUND.light, strokeWidth=1)
     return alt.layer(
-        bars.mark_bar(height=17, stroke=palette.GROUND.light, strokeWidth=1).encode(
-            alt.X("value:Q", stack="zero", axis=axis), alt.Y("arm:N", sort=order(panel), axis=names_axis(frame)),
-            alt.Color("part:N", scale=scale, legend=legend), order=alt.Order("place:Q"), description=alt.Description("tip:N"),
-        ),
-        alt.Chart(values([{"zero": 0}])).mark_rule(color=palette.QUIET.light).encode(alt.X("zero:Q")),
-    ).properties(width=frame.width, height=alt.Step(30), title=panel.title)  # fmt: skip
+        stacked.encode(x, y, colour, order=alt.Order("place:Q"), description=tip), zero.encode(alt.X("zero:Q"))
+    ).properties(width=width, height=alt.Step(28), title=panel.title)
 
 
 def _breakdown_rows(panel: Panel) -> Iterator[dict[str, Any]]:
@@ -127,7 +152,13 @@ def _breakdown_rows(panel: Panel) -> Iterator[dict[str, Any]]:
         for place, (key, name, _) in enumerate(PARTS):
             value = getattr(found, key)
             if value:
-                yield {"arm": arm.label, "part": name, "place": place, "ns": value, "tip": f"{arm.label}\n{name}: {units.duration(value)}"}
+                yield {
+                    "arm": arm.label,
+                    "part": name,
+                    "place": place,
+                    "ns": value,
+                    "tip": f"{arm.label}\n{name}: {units.duration(value)}",
+                }
 
 
 def _tell_breakdown(arm: Arm) -> str:

@@ -10,21 +10,21 @@ import altair as alt
 from comseclab.report import palette, units
 from comseclab.report.arms import Arm, Panel, every_arm
 from comseclab.report.charts.base import (
-    RATES_HZ, WIDE, Chart, Frame, arm_colour, describe_arms, log_time, names_axis, order, stack, time_axis, time_domain, values,
+    EXTENT, RATES_HZ, Canvas, Chart, Plot, Spec, arm_colour, describe_arms, log_time, names_axis, order, time_axis, time_domain,
 )  # fmt: skip
 
-LIMITS = [{"ns": 1e9 / hz, "name": f"{hz:g} Hz"} for hz in RATES_HZ]
+DOTS_PER_LINE = 1200
 BINS_IN_ALL = 12_000
 
 
-def boxes(groups: Sequence[Panel], frame: Frame) -> alt.VConcatChart | None:
-    """Tukey's boxes on a log axis, one row an arm."""
+def boxes(groups: Sequence[Panel], canvas: Canvas) -> Spec | None:
+    """Tukey's boxes on one log axis, one row an arm."""
     shown = [panel for panel in groups if any(arm.charts.box for arm in panel.arms)]
     if not shown:
         return None
     ends = [end for arm in every_arm(shown) for end in _reach(arm)]
-    domain = time_domain([*ends, *(limit["ns"] for limit in LIMITS if isinstance(limit["ns"], float))])
-    return stack([_box_panel(panel, frame, domain) for panel in shown])
+    domain = time_domain([*ends, *(1e9 / hz for hz in RATES_HZ)])
+    return canvas.finish([_box_panel(panel, canvas, domain, shown) for panel in shown], spacing=14)
 
 
 def _reach(arm: Arm) -> list[float]:
@@ -32,32 +32,32 @@ def _reach(arm: Arm) -> list[float]:
     return [box.whisker_low, box.whisker_high, *arm.charts.outliers.drawn_ns] if box else []
 
 
-def _box_panel(panel: Panel, frame: Frame, domain: tuple[float, float]) -> alt.LayerChart:
-    x = alt.X("low:Q", scale=log_time(domain), axis=time_axis(domain, frame, None))
-    y = alt.Y("arm:N", sort=order(panel), axis=names_axis(frame))
-    boxed = alt.Chart(values(_box_rows(panel)))
-    colour = arm_colour(panel.arms)
-    quartiles = boxed.encode(alt.X("q1:Q"), alt.X2("q3:Q"), y, color=colour, description=alt.Description("tip:N"))
+def _box_panel(panel: Panel, canvas: Canvas, domain: tuple[float, float], shown: Sequence[Panel]) -> Plot:
+    room = canvas.room_for(arm.label for arm in every_arm(shown))
+    width = canvas.width - room - 30
+    x = alt.X("low:Q", scale=log_time(domain), axis=time_axis(domain, width // 58, labels=panel is shown[-1]))
+    y = alt.Y("arm:N", sort=order(panel), axis=names_axis(room))
+    boxed = alt.Chart(canvas.data(_box_rows(panel)))
+    outliers = alt.Chart(canvas.data(_outlier_rows(panel, domain))).mark_point(size=9, filled=True, opacity=0.45)
+    colour, tip = arm_colour(panel.arms), alt.Description("tip:N")
     layers = [
-        *_limit_layers(frame, domain),
+        *_limits(canvas, domain, named=panel is shown[0]),
         boxed.mark_rule(strokeWidth=1.5).encode(x, alt.X2("high:Q"), y, color=colour),
-        alt.Chart(values(_outlier_rows(panel, domain))).mark_point(size=9, filled=True, opacity=0.45).encode(
-            alt.X("ns:Q"), alt.Y("arm:N", sort=order(panel)), color=colour
+        outliers.encode(alt.X("ns:Q"), y, color=colour),
+        boxed.mark_bar(height=17, cornerRadius=1).encode(
+            alt.X("q1:Q"), alt.X2("q3:Q"), y, color=colour, description=tip
         ),
-        quartiles.mark_bar(height=17, cornerRadius=1),
         boxed.mark_tick(thickness=2.5, height=17, color=palette.GROUND.light).encode(alt.X("median:Q"), y),
     ]
-    return alt.layer(*layers).properties(width=frame.width, height=alt.Step(30), title=panel.title)
+    return alt.layer(*layers).properties(width=width, height=alt.Step(28), title=panel.title)
 
 
-def _limit_layers(frame: Frame, domain: tuple[float, float]) -> list[alt.Chart]:
-    base = alt.Chart(values(LIMITS)).encode(alt.X("ns:Q", scale=log_time(domain)))
-    colour = palette.LIMIT.light
-    rule = base.mark_rule(color=colour, strokeDash=[4, 3], strokeWidth=1.2)
-    near = frame is not WIDE
-    names = base.mark_text(color=colour, y=-4, align=alt.ExprRef("datum.ns > 5e7 ? 'left' : 'right'") if near else "center",
-                           fontSize=11, baseline="bottom").encode(text="name:N")  # fmt: skip
-    return [rule, names]
+def _limits(canvas: Canvas, domain: tuple[float, float], named: bool) -> Iterator[alt.Chart]:
+    limits = [{"ns": 1e9 / hz, "name": f"{hz:g} Hz"} for hz in RATES_HZ]
+    base = alt.Chart(canvas.data(limits)).encode(alt.X("ns:Q", scale=log_time(domain)))
+    yield base.mark_rule(color=palette.LIMIT.light, strokeDash=[4, 3], strokeWidth=1.2)
+    if named:
+        yield base.mark_text(color=palette.LIMIT.light, y=-4, fontSize=11, baseline="bottom").encode(text="name:N")
 
 
 def _box_rows(panel: Panel) -> Iterator[dict[str, Any]]:
@@ -81,8 +81,8 @@ def _outlier_count(arm: Arm) -> str:
 
 
 def _outlier_rows(panel: Panel, domain: tuple[float, float]) -> Iterator[dict[str, Any]]:
-    """Outliers that would fall on the same half pixel are drawn once."""
-    step = math.log(domain[1] / domain[0]) / (2 * WIDE.width)
+    """Outliers that would fall on the same dot are drawn once."""
+    step = math.log(domain[1] / domain[0]) / DOTS_PER_LINE
     for arm in panel.arms:
         places = {round(math.log(value) / step): value for value in arm.charts.outliers.drawn_ns if value > 0}
         yield from ({"arm": arm.label, "ns": value} for value in places.values())
@@ -105,34 +105,41 @@ def _caption_boxes(groups: Sequence[Panel]) -> str:
     )
 
 
-def distributions(groups: Sequence[Panel], frame: Frame) -> alt.VConcatChart | None:
+def distributions(groups: Sequence[Panel], canvas: Canvas) -> Spec | None:
     """The share of all messages sent that has arrived within a time; a curve that ends below 1 lost the rest."""
     shown = [panel for panel in groups if any(arm.charts.ecdf.share for arm in panel.arms)]
     if not shown:
         return None
-    domain = time_domain(end for arm in every_arm(shown) for end in arm.charts.ecdf.latency_ns)
     arms = every_arm(shown)
-    return stack([_ecdf_panel(panel, arms, frame, domain) for panel in shown], ["color", "strokeDash"])
+    columns = min(canvas.columns, len(shown))
+    return canvas.finish(
+        [_ecdf_panel(panel, arms, canvas, columns) for panel in shown], columns, ["color", "strokeDash"]
+    )
 
 
-def _ecdf_panel(panel: Panel, arms: Sequence[Arm], frame: Frame, domain: tuple[float, float]) -> alt.LayerChart:
+def _ecdf_panel(panel: Panel, arms: Sequence[Arm], canvas: Canvas, columns: int) -> Plot:
+    domain = time_domain(end for arm in panel.arms for end in arm.charts.ecdf.latency_ns)
+    width = canvas.width // columns - 80
     looks = {arm.label: arm.dash for arm in sorted(arms, key=lambda arm: arm.style)}
-    legend = alt.Legend(columns=frame.columns, labelLimit=frame.names + 40, symbolSize=400, symbolType="stroke")
+    legend = canvas.legend(symbolSize=400, symbolType="stroke")
     dash = alt.StrokeDash("arm:N", scale=alt.Scale(domain=list(looks), range=list(looks.values())), legend=legend)
-    x = alt.X("ns:Q", scale=log_time(domain), axis=time_axis(domain, frame, None))
-    y = alt.Y("share:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", title=None, tickCount=4, minExtent=40, maxExtent=40))
-    curves = alt.Chart(values(_ecdf_rows(panel)))
+    x = alt.X("ns:Q", scale=log_time(domain), axis=time_axis(domain, width // 58))
+    y_axis = alt.Axis(format="%", title=None, tickCount=4, minExtent=EXTENT, maxExtent=EXTENT)
+    y = alt.Y("share:Q", scale=alt.Scale(domain=[0, 1]), axis=y_axis)
+    curves = alt.Chart(canvas.data(_ecdf_rows(panel))).mark_line(interpolate="step-after", strokeWidth=2, clip=True)
+    dots = alt.Chart(canvas.data(_quantile_rows(panel))).mark_point(size=42, filled=True, opacity=1)
     colour = arm_colour(arms, legend)
-    marks = alt.Chart(values(_quantile_rows(panel))).mark_point(size=42, filled=True, opacity=1)
     return alt.layer(
-        curves.mark_line(interpolate="step-after", strokeWidth=2, clip=True).encode(x, y, color=colour, strokeDash=dash, order="share:Q"),
-        marks.encode(alt.X("ns:Q"), alt.Y("share:Q"), color=colour, description=alt.Description("tip:N")),
-    ).properties(width=frame.width + frame.names - 44, height=150, title=panel.title)
+        curves.encode(x, y, color=colour, strokeDash=dash, order="share:Q"),
+        dots.encode(alt.X("ns:Q"), alt.Y("share:Q"), color=colour, description=alt.Description("tip:N")),
+    ).properties(width=width, height=150, title=panel.title)
 
 
 def _ecdf_rows(panel: Panel) -> Iterator[dict[str, Any]]:
     for arm in panel.arms:
-        points = [(ns, share) for ns, share in zip(arm.charts.ecdf.latency_ns, arm.charts.ecdf.share, strict=True) if ns > 0]
+        points = [
+            (ns, share) for ns, share in zip(arm.charts.ecdf.latency_ns, arm.charts.ecdf.share, strict=True) if ns > 0
+        ]
         yield from ({"arm": arm.label, "ns": ns, "share": share} for ns, share in points)
 
 
@@ -141,7 +148,12 @@ def _quantile_rows(panel: Panel) -> Iterator[dict[str, Any]]:
         aware = arm.row.loss_aware_ns
         for name, share, value in (("p50", 0.5, aware.p50), ("p90", 0.9, aware.p90), ("p99", 0.99, aware.p99)):
             if isinstance(value, int | float):
-                yield {"arm": arm.label, "ns": value, "share": share, "tip": f"{arm.label}\n{name}: {units.duration(value)}"}
+                yield {
+                    "arm": arm.label,
+                    "ns": value,
+                    "share": share,
+                    "tip": f"{arm.label}\n{name}: {units.duration(value)}",
+                }
 
 
 def _tell_ecdf(arm: Arm) -> str:
@@ -154,37 +166,54 @@ def _tell_ecdf(arm: Arm) -> str:
     return ", ".join(told) or "too few messages to tell"
 
 
-def over_time(groups: Sequence[Panel], frame: Frame) -> alt.VConcatChart | None:
+def over_time(groups: Sequence[Panel], canvas: Canvas) -> Spec | None:
     """The band from fastest to slowest message in each stretch of time, trials one after the other, one plot an arm."""
     arms = [arm for arm in every_arm(groups) if any(arm.charts.over_time.high_ns)]
     if not arms:
         return None
-    ends = [end for arm in arms for series in (arm.charts.over_time.low_ns, arm.charts.over_time.high_ns) for end in series if end]
-    domain = time_domain(ends)
-    bins = min(frame.width, max(40, BINS_IN_ALL // len(arms)))
-    return stack([_time_panel(arm, frame, domain, bins) for arm in arms])
+    domains = {panel.title: time_domain(_extremes(panel.arms)) for panel in groups}
+    beside = 3 if max(len(panel.arms) for panel in groups) == 3 else 2
+    columns = min(beside, len(arms)) if canvas.columns > 1 else 1
+    bins = min(canvas.width // columns, max(40, BINS_IN_ALL // len(arms)))
+    return canvas.finish(
+        [
+            _time_panel(arm, canvas, columns, domains[panel.title], bins)
+            for panel in groups
+            for arm in panel.arms
+            if arm in arms
+        ],
+        columns,
+    )
 
 
-def _time_panel(arm: Arm, frame: Frame, domain: tuple[float, float], bins: int) -> alt.LayerChart:
+def _extremes(arms: Sequence[Arm]) -> list[float]:
+    data = [arm.charts.over_time for arm in arms]
+    return [end for course in data for series in (course.low_ns, course.high_ns) for end in series if end]
+
+
+def _time_panel(arm: Arm, canvas: Canvas, columns: int, domain: tuple[float, float], bins: int) -> Plot:
+    width = canvas.width // columns - 80
     rows = _merged(list(_time_rows(arm)), bins)
-    base = alt.Chart(values(rows)).encode(
-        alt.X("s:Q", axis=alt.Axis(title=None, labelExpr="datum.label + ' s'", tickCount=frame.width // 90, grid=False),
-              scale=alt.Scale(nice=False)), detail="trial:N",
-    )  # fmt: skip
-    y = alt.Y("low:Q", scale=log_time(domain), axis=time_axis(domain, Frame(150, 0, 1), None))
-    y.axis.minExtent = y.axis.maxExtent = 48  # type: ignore[union-attr]
-    lost = alt.Chart(values(row for row in rows if row["lost"])).mark_tick(color=palette.LIMIT.light, thickness=1.5, height=5)
+    x_axis = alt.Axis(title=None, labelExpr="datum.label + ' s'", tickCount=width // 90, grid=False, tickMinStep=1)
+    x = alt.X("s:Q", axis=x_axis, scale=alt.Scale(nice=False))
+    y = alt.Y("low:Q", scale=log_time(domain), axis=time_axis(domain, 5, minExtent=EXTENT, maxExtent=EXTENT))
+    colour = arm.colour.light
+    band = alt.Chart(canvas.data(rows)).mark_area(color=colour, opacity=0.85, stroke=colour, strokeWidth=0.7)
+    lost = alt.Chart(canvas.data(row for row in rows if row["lost"])).mark_tick(
+        color=palette.LIMIT.light, thickness=1.5, height=5
+    )
     return alt.layer(
-        base.mark_area(color=arm.colour.light, opacity=0.85, line=False, stroke=arm.colour.light, strokeWidth=0.7)
-        .encode(y, alt.Y2("high:Q")),
-        lost.encode(alt.X("s:Q"), y=alt.value(88)),
-    ).properties(width=frame.width + frame.names - 52, height=84, title=f"{arm.place}, {arm.label}")  # fmt: skip
+        band.encode(x, y, alt.Y2("high:Q"), detail="trial:N"),
+        lost.encode(alt.X("s:Q"), y=alt.value(81)),
+    ).properties(width=width, height=84, title=f"{arm.place}, {arm.label}")
 
 
 def _time_rows(arm: Arm) -> Iterator[dict[str, Any]]:
     """Trials end to end, in the order they ran."""
     data = arm.charts.over_time
-    columns = sorted(zip(data.trial, data.time_s, data.low_ns, data.high_ns, data.lost, strict=True), key=lambda row: row[:2])
+    columns = sorted(
+        zip(data.trial, data.time_s, data.low_ns, data.high_ns, data.lost, strict=True), key=lambda row: row[:2]
+    )
     offset = 0.0
     for trial, part in groupby(columns, key=lambda row: row[0]):
         last = 0.0
@@ -204,7 +233,10 @@ def _merged(rows: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
             some = part[begin : begin + max(step, 1)]
             low = min((row["low"] for row in some if row["low"]), default=None)
             high = max((row["high"] for row in some if row["high"]), default=None)
-            merged.append(some[0] | {"low": low, "high": high, "lost": sum(row["lost"] for row in some), "s": round(some[0]["s"], 3)})
+            merged.append(
+                some[0]
+                | {"low": low, "high": high, "lost": sum(row["lost"] for row in some), "s": round(some[0]["s"], 3)}
+            )
     return merged
 
 
