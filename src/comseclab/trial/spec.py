@@ -23,7 +23,9 @@ class StreamSpec(Spec):
     spool: Path = Field(description="the messages to send, see docs/formats.md")
     spool_sha256: str
     messages: int = Field(description="messages a round")
-    source: str = Field("", description="where the messages come from, with a recording's SHA-256, for the reader of results")
+    source: str = Field(
+        "", description="where the messages come from, with a recording's SHA-256, for the reader of results"
+    )
     max_size: int = Field(description="largest message in the codec of the trial, bytes")
     rate_hz: float
 

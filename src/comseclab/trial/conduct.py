@@ -1,0 +1,204 @@
+"""One trial, from empty namespaces to a closed record. Runs in the trial's own process."""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from comseclab.errors import LabError
+from comseclab.middleware.registry import MIDDLEWARES
+from comseclab.results.record import HostCounters
+from comseclab.results.store import write_atomically
+from comseclab.testbed import network
+from comseclab.testbed.host import Host
+from comseclab.testbed.program import Program, ProgramFailedError, wait_until
+from comseclab.trial import findings, matching, probes, usage, validity
+from comseclab.trial import nodes as placing
+from comseclab.trial.nodes import Node
+from comseclab.trial.spec import TrialSpec
+from comseclab.trial.wire import Wire
+
+OPEN_TIMEOUT_S = 15.0
+"""For a node to load and open its transport, and again for it to fault in memory and decode its first messages."""
+LEAD_S = 0.1
+"""From the command to start to the first message: time to read counters, and for the machine to be quiet again."""
+BLOCKED_FACTOR = 3.0
+"""A round that takes longer than this many times its planned time, and BLOCKED_SLACK_S, is blocked and cut off."""
+BLOCKED_SLACK_S = 10.0
+CLOSE_TIMEOUT_S = 10.0
+"""For a node to write its records and close."""
+
+
+def conduct(spec: TrialSpec, folder: Path) -> None:
+    """Run the trial and write `record.json`, last. Raises LabError when the environment is wrong."""
+    if spec.factors.middleware not in MIDDLEWARES:
+        raise LabError(f"there is no middleware {spec.factors.middleware}", f"take one of {', '.join(MIDDLEWARES)}")
+    trial = _Trial(spec, folder)
+    try:
+        trial.build()
+        trial.start_nodes()
+        if trial.match():
+            trial.send()
+        trial.stop_nodes()
+    except ProgramFailedError as failure:
+        trial.found.reasons.append(str(failure))
+    trial.found.switch = trial.wire.stop()
+    record = findings.close(spec, trial.nodes, trial.found, trial.middleware, folder)
+    write_atomically(folder / "record.json", record.model_dump_json(indent=1))
+
+
+class _Trial:
+    def __init__(self, spec: TrialSpec, folder: Path) -> None:
+        self.spec, self.folder = spec, folder
+        self.log = folder / "log"
+        self.echo = spec.factors.pattern == "echo"
+        self.middleware = MIDDLEWARES[spec.factors.middleware]
+        self.found = findings.Findings()
+        self.hosts: dict[str, Host] = {}
+        self.nodes: list[Node] = []
+        self.wire = Wire(spec, folder)
+        self.clock: dict[str, Any] = {}
+
+    def build(self) -> None:
+        """Make the hosts, join them, measure the links between them; calibrate the clock meanwhile."""
+        spec = self.spec
+        with _calibration(spec.native / "comseclab-node") as calibration:
+            built = network.build(spec.hosts, spec.link, spec.backend)
+            self.hosts, self.found.sysctls = built.hosts, built.sysctls
+            self.wire.start_switch(placing.switch_cpu(spec))
+            self.clock = _clock(calibration)
+        self.found.links = probes.probe(spec, self.hosts, self.log / "probe.log")
+
+    def start_nodes(self) -> None:
+        """Prepare the protection and start the capture and all nodes."""
+        spec = self.spec
+        nodes = placing.place_nodes(spec, self.hosts)
+        places = placing.places(nodes, echo=self.echo)
+        material = self.middleware.prepare(spec, tuple(places.values()), network.FILES / "material")
+        for name, document in material.publishable.items():
+            (self.folder / "evidence" / name).write_bytes(document.read_bytes())
+        self.wire.start_capture(self.hosts)
+        for node in nodes:
+            text = placing.config(spec, node, places[node.name], self.middleware, material, self.clock)
+            config = node.host.write(f"{node.name}.json", text)
+            node.records.mkdir()
+            argv = [spec.native / "comseclab-node", config]
+            node.program = node.host.start(node.name, argv, self.log / f"{node.name}.log", node.cpus)
+        self.nodes = nodes
+
+    def match(self) -> bool:
+        """Wait until all ends have found each other and all nodes are ready; False when a link did not let them."""
+        self._wait_for("opened")
+        self.found.opened_ns = max(event["read_ns"] for program in self._nodes() for event in program.of("opened"))
+
+        def waiting() -> list[str]:
+            return [node.name for node in self.nodes if not matching.complete(node, echo=self.echo)]
+
+        if not self._wait(lambda: not waiting(), self.spec.match_timeout_s):
+            text = f"no connection in {self.spec.match_timeout_s:g} s: {', '.join(waiting())} still waits"
+            (self.found.outcomes if validity.impaired(self.spec.link) else self.found.reasons).append(text)
+            return False
+        self._wait_for("ready")
+        return True
+
+    def _nodes(self) -> list[Program]:
+        return [node.program for node in self.nodes if node.program]
+
+    def _wait(self, condition: Callable[[], bool], timeout_s: float) -> bool:
+        """Wait with an eye on everything that runs."""
+        return wait_until([*self._nodes(), *self.wire.programs], condition, timeout_s)
+
+    def _wait_for(self, event: str) -> None:
+        def late() -> list[str]:
+            return [program.name for program in self._nodes() if not program.of(event)]
+
+        if not self._wait(lambda: not late(), OPEN_TIMEOUT_S):
+            raise ProgramFailedError(f"{', '.join(late())} was not {event} in {OPEN_TIMEOUT_S:g} s")
+
+    def send(self) -> None:
+        """Run all rounds and the drain, and measure what is used meanwhile."""
+        spec, found = self.spec, self.found
+        watched = [usage.Watched(node.name, node.host.name, node.program.pid) for node in self.nodes if node.program]
+        watched += [usage.Watched(program.name, "switch", program.pid) for program in self.wire.programs]
+        begin_ns = self._start_round(0, LEAD_S)
+        machine, counters = usage.machine_times(), self._counters()
+        before = [usage.times(process.pid) for process in watched]
+        for number in range(spec.rounds):
+            if number:
+                self._start_round(number, LEAD_S + spec.pause_s)
+            if not self._finish_round(number):
+                break
+        self._wait(lambda: False, spec.drain_s)
+        found.window_s = (time.monotonic_ns() - begin_ns) / 1e9
+        found.counters = {name: _difference(after, counters[name]) for name, after in self._counters().items()}
+        found.processes = [usage.use(process, first) for process, first in zip(watched, before, strict=True)]
+        after = usage.machine_times()
+        found.steal_s = after.steal_s - machine.steal_s
+        foreign = usage.foreign_share(machine, after, found.processes, found.window_s)
+        cpus = os.cpu_count() or 1
+        found.reasons += validity.judge_machine(found.processes, foreign, found.steal_s, found.window_s, cpus)
+        found.sent = True
+
+    def _counters(self) -> dict[str, HostCounters]:
+        """Per host; where hosts share a loopback device, the first stands for all."""
+        owners: dict[Path, Host] = {}
+        for host in self.hosts.values():
+            owners.setdefault(host.namespace, host)
+        return {host.name: host.counters() for host in owners.values()}
+
+    def _publishers(self) -> list[Program]:
+        return [node.program for node in self.nodes if node.program and node.role == "publisher"]
+
+    def _start_round(self, number: int, in_s: float) -> int:
+        """Have all publishers begin a round at the same time, which is returned, ns."""
+        at_ns = time.monotonic_ns() + round(in_s * 1e9)
+        for publisher in self._publishers():
+            publisher.send({"command": "start", "round": number, "at_ns": at_ns})
+        return at_ns
+
+    def _finish_round(self, number: int) -> bool:
+        """Wait for the end of a round; False when publishing is blocked."""
+
+        def late() -> list[str]:
+            rounds = {program.name: [event["round"] for event in program.of("finished")] for program in publishers}
+            return [name for name, finished in rounds.items() if number not in finished]
+
+        publishers = self._publishers()
+        limit_s = self.spec.pause_s + BLOCKED_FACTOR * self.spec.round_s + BLOCKED_SLACK_S
+        if self._wait(lambda: not late(), limit_s):
+            return True
+        text = f"publishing is blocked: {', '.join(late())} had not sent round {number} after {limit_s:.0f} s"
+        self.found.outcomes.append(text)
+        return False
+
+    def stop_nodes(self) -> None:
+        """Have every node write its records and close."""
+        for program in self._nodes():
+            program.send({"command": "stop"})
+        for program in self._nodes():
+            code = program.end(CLOSE_TIMEOUT_S)
+            closed = program.of("closed") if code == 0 else []
+            self.found.reasons += validity.judge_closing(program.name, closed[-1] if closed else None)
+
+
+def _difference(after: HostCounters, before: HostCounters) -> HostCounters:
+    return HostCounters(**{name: getattr(after, name) - getattr(before, name) for name in HostCounters.model_fields})
+
+
+def _calibration(node: Path) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen([node, "--calibrate"], stdout=subprocess.PIPE)
+    except OSError as error:
+        raise LabError(f"cannot start {node}: {error.strerror}", "make it with `comseclab build`") from error
+
+
+def _clock(calibration: subprocess.Popen[bytes]) -> dict[str, Any]:
+    out, _ = calibration.communicate()
+    try:
+        clock: dict[str, Any] = json.loads(out)
+    except ValueError:
+        raise ProgramFailedError(f"the clock could not be calibrated: exit code {calibration.returncode}") from None
+    return clock

@@ -1,0 +1,168 @@
+"""Run one trial as a child of the laboratory, in namespaces of its own.
+
+The child is the first process of a PID namespace: when it ends, for whatever reason, the kernel ends everything it
+started and takes the mount and network namespaces down. It ends when its standard input does, and that happens also
+when the laboratory is killed.
+"""
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from comseclab.errors import LabError
+from comseclab.results.record import StreamRecord, TrialRecord
+from comseclab.testbed import clean
+from comseclab.testbed.lock import machine_lock
+from comseclab.trial.spec import TrialSpec
+
+ISOLATE = ("--mount", "--propagation", "private", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc")
+AS_USER = ("--user", "--map-root-user")
+COVERED = (Path("/run"), Path("/dev/shm"), Path("/proc"))
+"""What a trial sees of its own; nothing it is given may lie there."""
+WRONG_INPUT = 2
+END_TIMEOUT_S = 2.0
+
+
+class TrialCancelledError(Exception):
+    """The trial was ended from outside; nothing is left of it."""
+
+
+def run_trial(spec: TrialSpec, folder: Path, cancel: threading.Event | None = None) -> TrialRecord:
+    """Run the trial and return its record; `folder` is made and holds what the trial leaves.
+
+    Waits while another timed trial runs on this machine. Raises LabError when the environment is wrong and
+    TrialCancelledError when `cancel` was set; then, as on any exception, the folder is removed.
+    """
+    folder = folder.absolute()
+    _check_paths(spec, folder)
+    with machine_lock(), _terminate_as_exception():
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError as error:
+            raise LabError(f"the folder {folder} exists", "choose another") from error
+        try:
+            return _run(spec, folder, cancel or threading.Event())
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def _check_paths(spec: TrialSpec, folder: Path) -> None:
+    for path in (folder, spec.native, *(stream.spool for stream in spec.streams)):
+        for covered in COVERED:
+            if path.absolute().is_relative_to(covered) or path.resolve().is_relative_to(covered):
+                raise LabError(f"{path} is in {covered}, which a trial does not see", "use a folder elsewhere")
+
+
+def _run(spec: TrialSpec, folder: Path, cancel: threading.Event) -> TrialRecord:
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    spec_path = folder / "spec.json"
+    spec_path.write_text(spec.model_dump_json(indent=1))
+    log = folder / "log" / "trial.log"
+    log.parent.mkdir()
+    privilege = () if os.geteuid() == 0 else AS_USER
+    argv = ["unshare", *privilege, *ISOLATE, "--", sys.executable, "-m", "comseclab.trial", spec_path, folder]
+    with log.open("wb") as errors:
+        child = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+        )
+    try:
+        with clean.recorded(child.pid, folder):
+            _wait(child, cancel)
+    finally:
+        _end(child)
+    assert child.stdout is not None
+    said = child.stdout.read().decode(errors="replace")
+    record = folder / "record.json"
+    if record.exists():
+        return TrialRecord.model_validate_json(record.read_text())
+    if child.returncode == WRONG_INPUT:
+        _raise_lab_error(said, log)
+    return _broken(spec, record, started, child.returncode, log)
+
+
+def _wait(child: subprocess.Popen[bytes], cancel: threading.Event) -> None:
+    descriptor = os.pidfd_open(child.pid)
+    try:
+        while not select.select([descriptor], [], [], 0.1)[0]:
+            if cancel.is_set():
+                raise TrialCancelledError
+    finally:
+        os.close(descriptor)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End the trial by ending its input; by force if that takes too long."""
+    assert child.stdin is not None
+    with suppress(BrokenPipeError):
+        child.stdin.close()
+    try:
+        child.wait(END_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+def _raise_lab_error(said: str, log: Path) -> NoReturn:
+    try:
+        error = json.loads(said)
+    except ValueError:
+        # unshare itself has exit code 1; 2 without a message is Python that could not start.
+        raise LabError(f"the trial could not start: {_last_line(log)}") from None
+    raise LabError(error["cause"], error["remedy"])
+
+
+def _broken(spec: TrialSpec, record: Path, started: str, code: int, log: Path) -> TrialRecord:
+    """The record of a trial that could not write its own."""
+    last = _last_line(log)
+    if last.startswith("unshare:"):
+        raise LabError(f"this machine does not allow the trial's namespaces: {last}", "run as root")
+    how = f"was ended by {signal.Signals(code - 128).name}" if code > 128 else f"ended with exit code {code}"
+    broken = TrialRecord(
+        number=spec.number,
+        case=spec.factors.id(),
+        pair=spec.pair,
+        status="invalid",
+        reasons=[f"the trial's process {how}; its last words: {last}"],
+        started_at=started,
+        window_s=0.0,
+        streams=[
+            StreamRecord(id=stream.id, topic=stream.topic, readers=len(stream.reader_hosts), matched=0, sent=0)
+            for stream in spec.streams
+        ],
+    )
+    record.write_text(broken.model_dump_json(indent=1))
+    return broken
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines()
+    return lines[-1][:300] if lines else "none"
+
+
+@contextmanager
+def _terminate_as_exception() -> Iterator[None]:
+    """Turn SIGTERM into SystemExit while a trial runs, unless the program has its own way with it."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+
+    def leave(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
