@@ -1,7 +1,7 @@
 """Which rows of a summary stand together: panels of arms.
 
-A panel holds what may be compared at a glance: one workload and stream over one link, one quantity (one-way latency and half
-a round trip never share a panel). An arm is a row's place in its panel, named by the factors that vary.
+A panel holds what may be compared at a glance: one workload and stream over one link, one quantity (one-way latency
+and half a round trip never share a panel). An arm is a row's place in its panel, named by the factors that vary.
 """
 
 from collections.abc import Sequence

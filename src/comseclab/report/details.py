@@ -16,7 +16,7 @@ LINK_QUANTITIES = ("mean", "sd", "min", "p50", "p99")
 
 
 def links(data: RunData) -> tuple[str, list[dict[str, Any]]]:
-    """The unit of delays, and a row a link and direction: as configured, and the median over trials of what probes found."""
+    """The unit of delays, and a row a link and direction: as configured, and the median over trials of the probes."""
     configured = {row.case: row.link for row in data.summary.cases}
     found: dict[tuple[str, str, str], list[LinkMeasured]] = {}
     for record in data.records:
@@ -43,8 +43,12 @@ def _measured(measured: Sequence[LinkMeasured], unit: units.Unit) -> list[str]:
     reordered = median(link.reordered / link.received for link in measured if link.received) if sent else None
     delays = [_middle(measured, name) for name in LINK_QUANTITIES]
     return [
-        str(len(measured)), units.count(sent), units.percent(lost), *(unit.number(delay) for delay in delays), units.percent(reordered),
-    ]  # fmt: skip
+        str(len(measured)),
+        units.count(sent),
+        units.percent(lost),
+        *(unit.number(delay) for delay in delays),
+        units.percent(reordered),
+    ]
 
 
 def _middle(measured: Sequence[LinkMeasured], name: str) -> float | None:
@@ -80,7 +84,10 @@ def trials_line(data: RunData) -> str:
     sent = units.count(sum(row.sent for row in data.summary.cases))
     dropped = f"{100 * data.summary.warm_up:g}"
     wrong = "none invalid" if valid == len(data.records) else f"{len(data.records) - valid} invalid"
-    return f"{len(data.records)} trials, {wrong}; {sent} messages counted, after the first {dropped} % of each round, which warm up."
+    return (
+        f"{len(data.records)} trials, {wrong}; {sent} messages counted, after the first {dropped} % of each "
+        "round, which warm up."
+    )
 
 
 def _name(data: RunData, case: str) -> str:

@@ -1,6 +1,7 @@
 """The page: everything of the report in one HTML file that needs nothing else."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -39,6 +40,7 @@ def page(data: RunData, figures: Sequence[Figure], shown: Sequence[tables.Table]
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["tidy"] = _tidy
     return environment.get_template("page.html.j2").render(
         version=version("comseclab"),
         css=Markup(_scheme() + _asset("page.css")),
@@ -89,6 +91,11 @@ def _scheme() -> str:
         f":root{{{light}--soft:#f3f4f5;color-scheme:light dark}}"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}--soft:#1e2328}}}}\n"
     )
+
+
+def _tidy(text: str) -> str:
+    """A number never parts from its unit at the end of a line."""
+    return re.sub(r"(?<=[\d\]]) (?=%|[nµm]?s\b|[kMG]?B\b|→)", "\u00a0", text)
 
 
 def _asset(name: str) -> str:

@@ -1,7 +1,8 @@
 """The report's colours, one list for the page and for the charts' files.
 
-Categories are the colour-blind-safe set of Okabe and Ito (2008), a little darker where text or thin lines need the contrast.
-On the page each colour is a CSS variable of the token's name, so that charts follow the light or dark scheme and print.
+Categories are the colour-blind-safe set of Okabe and Ito (2008), a little darker where text or thin lines need the
+contrast. On the page each colour is a CSS variable of the token's name, so that charts follow the light or dark scheme
+and print.
 """
 
 from dataclasses import dataclass

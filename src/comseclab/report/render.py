@@ -8,7 +8,8 @@ import vl_convert
 from comseclab.report.palette import EVERY
 
 _EMPTY = re.compile(
-    r'<path class="(?:fore|back)ground" aria-hidden="true" d="[^"]*"(?: pointer-events="none")?(?: display="none")?(?: opacity="1")?/>'
+    r'<path class="(?:fore|back)ground" aria-hidden="true" d="[^"]*"'
+    r'(?: pointer-events="none")?(?: display="none")?(?: opacity="1")?/>'
 )
 _SILENT = re.compile(
     r' (?:class="mark-[^"]*"|aria-roledescription="[^"]*"|pointer-events="none"|opacity="1"|role="graphics-object")'

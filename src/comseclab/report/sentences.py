@@ -67,7 +67,10 @@ def _what(arm: Arm) -> str:
 def _latency(arm: Arm, ratio: Ratio) -> tuple[str, str, str]:
     name, what, tolerance = arm.label, _what(arm), f"{100 * ratio.tolerance:g} %"
     if ratio.verdict == "lost" or ratio.median is None:
-        lost = f" in latency: in {ratio.lost_pairs} of {ratio.pairs} pairs of trials one arm lost more than half of its messages"
+        lost = (
+            f" in latency: in {ratio.lost_pairs} of {ratio.pairs} pairs of trials one arm lost more than half of "
+            "its messages"
+        )
         return f"{name} and its baseline ", f"cannot be compared for {what}", lost
     times, values = f"{units.ratio(ratio.median)}×", f" {interval(ratio)}{_medians(arm)}"
     if ratio.verdict == "more":
@@ -118,7 +121,7 @@ def _wire(arm: Arm) -> str:
     before, after = arm.baseline.wire_bytes_per_message if arm.baseline else None, arm.row.wire_bytes_per_message
     if before is None or after is None or round(after) == round(before):
         return ""
-    return f"puts {units.size(abs(after - before))} {'more' if after > before else 'less'} on the wire a message"
+    return f"puts {units.size(abs(after - before))} {'more' if after > before else 'less'} per message on the wire"
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -127,8 +130,13 @@ def _listed(parts: Sequence[str]) -> str:
 
 def _overview(compared: Sequence[Arm]) -> Sentence:
     found = Counter(arm.row.ratio_to_baseline.verdict for arm in compared if arm.row.ratio_to_baseline)
-    names: tuple[tuple[Verdict, str], ...] = (("more", "slower"), ("less", "faster"), ("equivalent", "equivalent"), ("not resolved", "not resolved"),
-             ("lost", "lost too much to compare"))  # fmt: skip
+    names: tuple[tuple[Verdict, str], ...] = (
+        ("more", "slower"),
+        ("less", "faster"),
+        ("equivalent", "equivalent"),
+        ("not resolved", "not resolved"),
+        ("lost", "lost too much to compare"),
+    )
     counted = [f"{found[key]} {name}" for key, name in names if found[key]]
     return Sentence("", "Σ", f"Of {len(compared)} comparisons with the baseline, {_listed(counted)}. The most telling:")
 
@@ -169,8 +177,10 @@ def _deadline(arm: Arm) -> Sentence:
     limit = arm.row.deadline
     assert limit is not None
     said = (
-        f"{units.count(limit.missed)} of {units.count(limit.n)} messages later than {units.duration(limit.limit_ns)} or lost "
-        f"({units.percent(limit.share)} %, at most {units.percent(limit.upper_bound)} %; {units.percent(limit.allowed_share)} % allowed)"
+        f"{units.count(limit.missed)} of {units.count(limit.n)} messages later than {units.duration(limit.limit_ns)} "
+        "or lost "
+        f"({units.percent(limit.share)} %, at most {units.percent(limit.upper_bound)} %; "
+        f"{units.percent(limit.allowed_share)} % allowed)"
     )
     words = {
         "met": "meets its deadline",

@@ -62,12 +62,22 @@ def _results(groups: Sequence[Panel]) -> Table:
     every = [value for arm in every_arm(groups) for value in _tail(arm.row)]
     unit = units.unit_for(value for value in every if isinstance(value, int | float))
     columns = [
-        Column("Case", text=True), Column("Versus baseline", text=True), Column("Trials"), Column("Sent"), Column("Lost", "%"),
-        Column("p50", unit.name), Column("p99", unit.name), Column("p99.9", unit.name), Column("Largest", unit.name),
-        Column("CPU", "% of a core"), Column("On the wire", "B/message"), Column("Handshake", "ms"),
-    ]  # fmt: skip
+        Column("Case", text=True),
+        Column("Versus baseline", text=True),
+        Column("Trials"),
+        Column("Sent"),
+        Column("Lost", "%"),
+        Column("p50", unit.name),
+        Column("p99", unit.name),
+        Column("p99.9", unit.name),
+        Column("Largest", unit.name),
+        Column("CPU", "% of a core"),
+        Column("On the wire", "B/message"),
+        Column("Handshake", "ms"),
+    ]
     note = (
-        "Quantiles are over all messages sent, a lost one counting as infinitely late; the largest is of those that arrived. "
+        "Quantiles are over all messages sent, a lost one counting as infinitely late; the largest is of those that "
+        "arrived. "
         "The ratio is of medians over pairs of trials, with its 95 % interval"
     )
     return Table(

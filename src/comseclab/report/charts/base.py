@@ -18,7 +18,7 @@ NANOSECONDS = (
 EXTENT = 50
 """Pixels for the labels of a vertical scale."""
 RATES_HZ = (10.0, 33.0)
-"""A latency above one period means that a sensor of this rate is overtaken by its own next message (Martin et al. 2018)."""
+"""A message older than one period is overtaken by the next one of a sensor of this rate (Martin et al. 2018)."""
 
 
 Spec = dict[str, Any]
@@ -29,15 +29,32 @@ LOOKS: Spec = {
     "padding": 4,
     "view": {"stroke": None},
     "axis": {
-        "labelColor": palette.QUIET.light, "gridColor": palette.LINE.light, "domainColor": palette.LINE.light,
-        "tickColor": palette.LINE.light, "labelFontSize": 12, "labelPadding": 5, "tickSize": 4,
+        "labelColor": palette.QUIET.light,
+        "gridColor": palette.LINE.light,
+        "domainColor": palette.LINE.light,
+        "tickColor": palette.LINE.light,
+        "labelFontSize": 12,
+        "labelPadding": 5,
+        "tickSize": 4,
     },
-    "title": {"color": palette.INK.light, "fontSize": 13, "fontWeight": "bold", "anchor": "start", "frame": "bounds", "offset": 8},
+    "title": {
+        "color": palette.INK.light,
+        "fontSize": 13,
+        "fontWeight": "bold",
+        "anchor": "start",
+        "frame": "bounds",
+        "offset": 8,
+    },
     "legend": {
-        "labelColor": palette.INK.light, "labelFontSize": 12, "orient": "top", "title": None, "symbolOpacity": 1,
-        "symbolStrokeWidth": 2.5, "columnPadding": 18,
+        "labelColor": palette.INK.light,
+        "labelFontSize": 12,
+        "orient": "top",
+        "title": None,
+        "symbolOpacity": 1,
+        "symbolStrokeWidth": 2.5,
+        "columnPadding": 18,
     },
-}  # fmt: skip
+}
 
 
 @dataclass
@@ -57,7 +74,7 @@ class Canvas:
     @classmethod
     def narrow(cls) -> "Canvas":
         """For a phone."""
-        return cls(width=340, columns=1, most_for_names=104)
+        return cls(width=340, columns=1, most_for_names=136)
 
     def data(self, rows: Iterable[dict[str, Any]]) -> alt.NamedData:
         """Rows as a plot's data. They travel beside the chart, since Altair copies a chart at every step."""
@@ -146,8 +163,14 @@ def log_time(domain: tuple[float, float]) -> alt.Scale:
 def names_axis(room: int) -> alt.Axis:
     """Names beside the plot, always in the same room so that panels align."""
     return alt.Axis(
-        title=None, labelLimit=room - 8, minExtent=room, maxExtent=room, ticks=False, domain=False, labelColor=palette.INK.light,
-    )  # fmt: skip
+        title=None,
+        labelLimit=room - 8,
+        minExtent=room,
+        maxExtent=room,
+        ticks=False,
+        domain=False,
+        labelColor=palette.INK.light,
+    )
 
 
 def arm_colour(arms: Iterable[Arm], legend: alt.Legend | None = None) -> alt.Color:

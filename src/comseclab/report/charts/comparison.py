@@ -9,8 +9,17 @@ import altair as alt
 from comseclab.report import palette, units
 from comseclab.report.arms import Arm, Panel, every_arm
 from comseclab.report.charts.base import (
-    EXTENT, Canvas, Chart, Plot, Spec, arm_colour, describe_arms, log_time, names_axis, time_axis,
-)  # fmt: skip
+    EXTENT,
+    Canvas,
+    Chart,
+    Plot,
+    Spec,
+    arm_colour,
+    describe_arms,
+    log_time,
+    names_axis,
+    time_axis,
+)
 from comseclab.report.sentences import WORDS, interval
 
 STEPS = (0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100)
@@ -44,8 +53,13 @@ def _ratio_plot(shown: Sequence[Panel], canvas: Canvas, tolerance: float, domain
     room = canvas.room_for(names)
     width = canvas.width - room - 30
     steps = STEPS if domain[1] / domain[0] < 30 else [0.001, 0.01, 0.1, 1, 10, 100, 1000, 10000]
-    axis = alt.Axis(values=[step for step in steps if domain[0] <= step <= domain[1]], labelExpr="datum.value + '×'", title=None,
-                    labelOverlap="greedy", labelSeparation=8)  # fmt: skip
+    axis = alt.Axis(
+        values=[step for step in steps if domain[0] <= step <= domain[1]],
+        labelExpr="datum.value + '×'",
+        title=None,
+        labelOverlap="greedy",
+        labelSeparation=8,
+    )
     x = alt.X("low:Q", scale=alt.Scale(type="log", domain=list(domain), nice=False), axis=axis)
     y = alt.Y("name:N", sort=names, axis=names_axis(room))
     band = alt.Chart(canvas.data([{"low": 1 / (1 + tolerance), "high": 1 + tolerance}])).mark_rect(
@@ -73,7 +87,10 @@ def _ratio_rows(shown: Sequence[Panel], most: float) -> Iterator[dict[str, Any]]
             assert ratio is not None
             name = panel.title if alone else f"{arm.label}, {panel.title}"
             label = f"{units.ratio(ratio.median)}×"
-            tip = f"{panel.title}\n{arm.label}: {WORDS[ratio.verdict]}\n{label} {interval(ratio)}\n{ratio.pairs} pairs of trials"
+            tip = (
+                f"{panel.title}\n{arm.label}: {WORDS[ratio.verdict]}\n{label} {interval(ratio)}\n{ratio.pairs} "
+                "pairs of trials"
+            )
             ends = {"low": ratio.low, "high": ratio.high or most}
             yield {"name": name, "arm": arm.label, "ratio": ratio.median, "label": label, "tip": tip} | ends
 
@@ -86,8 +103,10 @@ def _tell_ratio(arm: Arm) -> str:
 def _caption_ratios(groups: Sequence[Panel]) -> str:
     ratio = next(ratio for arm in every_arm(_compared(groups)) if (ratio := arm.row.ratio_to_baseline))
     return (
-        f"Right of 1×: slower than the baseline. Grey band: within {100 * ratio.tolerance:g} %, equivalent. Bar: 95 % interval over "
-        "pairs of trials; where it leaves the band on one side without touching 1×, or stays within the band, the verdict is resolved."
+        f"Right of 1×: slower than the baseline. Grey band: within {100 * ratio.tolerance:g} %, equivalent. Bar: 95 "
+        "% interval over "
+        "pairs of trials; where it leaves the band on one side without touching 1×, or stays within the band, the "
+        "verdict is resolved."
     )
 
 
@@ -123,7 +142,10 @@ def _trial_rows(panel: Panel) -> Iterator[dict[str, Any]]:
     for arm in panel.arms:
         for point in arm.charts.trials:
             if point.median_ns and math.isfinite(point.median_ns):
-                tip = f"{arm.label}, pair {point.pair + 1}, trial {point.number}\nmedian {units.duration(point.median_ns)}"
+                tip = (
+                    f"{arm.label}, pair {point.pair + 1}, trial {point.number}\nmedian "
+                    f"{units.duration(point.median_ns)}"
+                )
                 tip += f"\nlost {units.percent(point.loss)} %"
                 yield {"arm": arm.label, "pair": point.pair + 1, "ns": point.median_ns, "tip": tip}
 
@@ -136,10 +158,24 @@ def _tell_trials(arm: Arm) -> str:
 
 
 CHARTS = (
-    Chart("ratio-to-baseline", "Against the baseline", "Median latency as a multiple of the baseline's", _caption_ratios,
-          lambda groups: describe_arms(_compared(groups), _tell_ratio), ratios),
-    Chart("trial-medians", "Latency", "Median of each trial, by pair",
-          lambda _: "One dot a trial: its median over all messages sent. The dots of a pair ran right after each other; a common drift "
-                    "moves both and cancels in their ratio. Trials that lost more than half have no dot.",
-          lambda groups: describe_arms(groups, _tell_trials), trials),
-)  # fmt: skip
+    Chart(
+        "ratio-to-baseline",
+        "Against the baseline",
+        "Median latency as a multiple of the baseline's",
+        _caption_ratios,
+        lambda groups: describe_arms(_compared(groups), _tell_ratio),
+        ratios,
+    ),
+    Chart(
+        "trial-medians",
+        "Latency",
+        "Median of each trial, by pair",
+        lambda _: (
+            "One dot a trial: its median over all messages sent. The dots of a pair ran right after each "
+            "other; a common drift "
+            "moves both and cancels in their ratio. Trials that lost more than half have no dot."
+        ),
+        lambda groups: describe_arms(groups, _tell_trials),
+        trials,
+    ),
+)

@@ -59,7 +59,10 @@ def _loss_dots(panel: Panel) -> Iterator[dict[str, Any]]:
 def _loss_rows(panel: Panel) -> Iterator[dict[str, Any]]:
     for arm in panel.arms:
         if arm.row.loss is not None:
-            tip = f"{arm.label}\nlost {units.percent(arm.row.loss)} %: {units.count(arm.row.lost)} of {units.count(arm.row.sent)}"
+            tip = (
+                f"{arm.label}\nlost {units.percent(arm.row.loss)} %: {units.count(arm.row.lost)} of "
+                f"{units.count(arm.row.sent)}"
+            )
             yield {"arm": arm.label, "loss": arm.row.loss, "tip": tip}
 
 
@@ -73,7 +76,10 @@ def _caption_loss(groups: Sequence[Panel]) -> str:
         return "Nothing was lost in any case: every message sent had arrived by the end of the drain time."
     spared = ", ".join(panel.title for panel in groups if panel not in losing)
     rest = f" Nothing was lost by {spared}." if spared else ""
-    return f"Bar: share of all messages sent that had not arrived by the end of the drain time. Circles: the single trials.{rest}"
+    return (
+        f"Bar: share of all messages sent that had not arrived by the end of the drain time. Circles: the single "
+        f"trials.{rest}"
+    )
 
 
 def cpu(groups: Sequence[Panel], canvas: Canvas) -> Spec | None:
@@ -169,12 +175,33 @@ def _tell_breakdown(arm: Arm) -> str:
 
 
 CHARTS = (
-    Chart("loss", "Loss", "Messages that never arrived", _caption_loss, lambda groups: describe_arms(groups, _tell_loss), loss),
-    Chart("cost-breakdown", "Cost", "Where the added time goes",
-          lambda _: "The difference of median latency to the baseline in parts: serialising and deserialising; the bare cipher at this size, "
-                    "times its passes; the added bytes at the link's rate; the rest, which is the middleware's own. Left of zero: saved.",
-          lambda groups: describe_arms(groups, _tell_breakdown), breakdown),
-    Chart("cpu", "Cost", "CPU while messages flowed",
-          lambda _: "User and system time of each process as share of one core, mean of trials; one block a process.",
-          lambda groups: describe_arms(groups, _tell_cpu), cpu),
-)  # fmt: skip
+    Chart(
+        "loss",
+        "Loss",
+        "Messages that never arrived",
+        _caption_loss,
+        lambda groups: describe_arms(groups, _tell_loss),
+        loss,
+    ),
+    Chart(
+        "cost-breakdown",
+        "Cost",
+        "Where the added time goes",
+        lambda _: (
+            "The difference of median latency to the baseline in parts: serialising and deserialising; the "
+            "bare cipher at this size, "
+            "times its passes; the added bytes at the link's rate; the rest, which is the middleware's own. "
+            "Left of zero: saved."
+        ),
+        lambda groups: describe_arms(groups, _tell_breakdown),
+        breakdown,
+    ),
+    Chart(
+        "cpu",
+        "Cost",
+        "CPU while messages flowed",
+        lambda _: "User and system time of each process as share of one core, mean of trials; one block a process.",
+        lambda groups: describe_arms(groups, _tell_cpu),
+        cpu,
+    ),
+)

@@ -3,14 +3,26 @@
 import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
 from comseclab.report import palette, units
 from comseclab.report.arms import Arm, Panel, every_arm
 from comseclab.report.charts.base import (
-    EXTENT, RATES_HZ, Canvas, Chart, Plot, Spec, arm_colour, describe_arms, log_time, names_axis, order, time_axis, time_domain,
+    EXTENT,
+    RATES_HZ,
+    Canvas,
+    Chart,
+    Plot,
+    Spec,
+    arm_colour,
+    describe_arms,
+    log_time,
+    names_axis,
+    order,
+    time_axis,
+    time_domain,
 )  # fmt: skip
 
 DOTS_PER_LINE = 1200
@@ -53,11 +65,15 @@ def _box_panel(panel: Panel, canvas: Canvas, domain: tuple[float, float], shown:
 
 
 def _limits(canvas: Canvas, domain: tuple[float, float], named: bool) -> Iterator[alt.Chart]:
-    limits = [{"ns": 1e9 / hz, "name": f"{hz:g} Hz"} for hz in RATES_HZ]
-    base = alt.Chart(canvas.data(limits)).encode(alt.X("ns:Q", scale=log_time(domain)))
-    yield base.mark_rule(color=palette.LIMIT.light, strokeDash=[4, 3], strokeWidth=1.2)
-    if named:
-        yield base.mark_text(color=palette.LIMIT.light, y=-4, fontSize=11, baseline="bottom").encode(text="name:N")
+    sides: tuple[Literal["left", "right"], ...] = ("left", "right")
+    for hz, align in zip(RATES_HZ, sides, strict=True):
+        base = alt.Chart(canvas.data([{"ns": 1e9 / hz, "name": f"{hz:g} Hz"}])).encode(
+            alt.X("ns:Q", scale=log_time(domain))
+        )
+        yield base.mark_rule(color=palette.LIMIT.light, strokeDash=[4, 3], strokeWidth=1.2)
+        if named:
+            name = base.mark_text(color=palette.LIMIT.light, y=-4, fontSize=11, baseline="bottom", align=align)
+            yield name.encode(text="name:N")
 
 
 def _box_rows(panel: Panel) -> Iterator[dict[str, Any]]:
@@ -67,7 +83,8 @@ def _box_rows(panel: Panel) -> Iterator[dict[str, Any]]:
             yield {"arm": arm.label}
             continue
         tip = (
-            f"{arm.label}\nmedian {units.duration(box.median)}\nmiddle half {units.duration(box.q1)} – {units.duration(box.q3)}\n"
+            f"{arm.label}\nmedian {units.duration(box.median)}\nmiddle half {units.duration(box.q1)} – "
+            f"{units.duration(box.q3)}\n"
             f"whiskers {units.duration(box.whisker_low)} – {units.duration(box.whisker_high)}\n{_outlier_count(arm)}"
         )
         yield {"arm": arm.label, "q1": box.q1, "median": box.median, "q3": box.q3, "low": box.whisker_low,
@@ -100,8 +117,10 @@ def _caption_boxes(groups: Sequence[Panel]) -> str:
     drawn = sum(len(arm.charts.outliers.drawn_ns) for arm in every_arm(groups))
     return (
         "Box: the middle half with its median; whiskers end within 1.5 times the box's width; beyond them outliers, "
-        f"{units.count(drawn)} of {units.count(total)} drawn, none left out of any number. Dashed: one period at 10 Hz (100 ms) and at "
-        "33 Hz (1/33 s, about 30.3 ms); Martin et al. (2018) drew these rates, the second at 33 ms. Only messages that arrived."
+        f"{units.count(drawn)} of {units.count(total)} drawn, none left out of any number. Dashed: one period at 10 "
+        "Hz (100 ms) and at "
+        "33 Hz (1/33 s, about 30.3 ms); Martin et al. (2018) drew these rates, the second at 33 ms. Only messages "
+        "that arrived."
     )
 
 
@@ -249,11 +268,13 @@ CHARTS = (
     Chart("latency-boxes", "Latency", "Latency of the messages that arrived", _caption_boxes,
           lambda groups: describe_arms(groups, _tell_box), boxes),
     Chart("latency-distribution", "Latency", "Share of the messages sent that arrived within a time",
-          lambda _: "Of all messages sent, the share that had arrived within the time. A curve that ends below 100 % lost the rest. "
+          lambda _: "Of all messages sent, the share that had arrived within the time. A curve that ends below 100 % "
+                    "lost the rest. "
                     "Dots: p50, p90 and p99.",
           lambda groups: describe_arms(groups, _tell_ecdf), distributions),
     Chart("latency-over-time", "Latency", "Latency over time",
-          lambda _: "Each band reaches from the fastest to the slowest message of a stretch of time; trials stand end to end in the "
+          lambda _: "Each band reaches from the fastest to the slowest message of a stretch of time; trials stand "
+                    "end to end in the "
                     "order they ran. Ticks under a band: messages lost there.",
           lambda groups: describe_arms(groups, _tell_course), over_time),
 )  # fmt: skip
