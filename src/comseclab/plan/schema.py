@@ -60,7 +60,7 @@ Levels = Annotated[list[str], BeforeValidator(_one_or_more), AfterValidator(_dis
 class Table(BaseModel):
     """A table of the plan: unknown keys are refused, and the nearest known one is named."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -141,17 +141,17 @@ class Link(Table):
     """A profile of one's own: what is not given is as in `base`."""
 
     base: str = "direct"
-    rate_mbps: float | None = Field(None, ge=0)
+    rate_mbps: float | None = Field(None, ge=0, le=1e6)
     mtu: int | None = Field(None, ge=576, le=65535)
-    delay_ms: float | None = Field(None, ge=0)
-    delay_sd_ms: float | None = Field(None, ge=0)
+    delay_ms: float | None = Field(None, ge=0, le=3.6e6)
+    delay_sd_ms: float | None = Field(None, ge=0, le=3.6e6)
     distribution: Literal["normal", "uniform"] | None = None
     jitter: Literal["fifo", "reorder"] | None = None
     loss: Share | None = None
     corrupt: Share | None = None
     duplicate: Share | None = None
     reorder: Share | None = None
-    limit_frames: int | None = Field(None, ge=0)
+    limit_frames: int | None = Field(None, ge=0, lt=1 << 32)
 
 
 class Stream(Table):
