@@ -76,6 +76,13 @@ def test_echo_is_half_the_round_trip(tmp_path):
     assert set(row.stages_ns) == {"serialisation", "round_trip", "deserialisation", "publish_call"}
 
 
+def test_a_deadline_counts_from_the_intended_time(tmp_path):
+    exact = Arm("exact", "none", trial_spread=0, message_spread=0)
+    found = rows(tmp_path, exact, pair_spread=0, deadline={"limit_ns": 300_500, "allowed_share": 0.01})["exact"]
+    assert found.latency_ns.max == 300_000
+    assert (found.deadline.missed, found.deadline.verdict) == (found.sent, "missed")
+
+
 def test_everything_lost(tmp_path):
     found = analyse(write_run(tmp_path / "run", Run([PLAIN, Arm("dead", "tls", "plain", loss=1.0)], pairs=5)))
     row, charts = found.summary.cases[1], found.charts.cases[1]

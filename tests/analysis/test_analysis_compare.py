@@ -14,6 +14,7 @@ from comseclab.analysis.compare import (
     compare,
     difference,
     mean_interval,
+    nominal_level,
     pair_ratios,
     ratio_estimate,
     verdict,
@@ -89,6 +90,8 @@ def test_few_infinite_ratios_leave_an_interval_between_order_statistics():
     found = compare([1.0] * 10, case, 0.1, STOPPED)
     assert (found.median, found.low, found.high) == (2.4, 2.1, None)
     assert (found.verdict, found.lost_pairs, found.method) == ("more", 2, "order statistics")
+    many = compare([1.0] * 10, [2.0, 2.1, 2.2, 2.3, 2.4, 2.5, INF, INF, INF, INF], 0.1, STOPPED)
+    assert (many.median, many.low, many.verdict) == (2.4, 2.1, "more")
     few = compare([1.0] * 5, [2.0, 2.0, 2.0, 2.0, INF], 0.1, STOPPED)
     assert (few.median, few.low, few.verdict) == (2, None, "not resolved")
 
@@ -99,6 +102,15 @@ def test_pair_ratios_of_infinite_medians():
 
 def test_no_ratio_of_nothing_used():
     assert ratio_estimate([0, 0, 0], [1, 1, 1], STOPPED) is None
+
+
+def test_the_stopping_rule_asks_for_a_wider_interval():
+    ratios = [1.5, 1.52, 1.48, 1.5, 1.51]
+    stopped, fixed = enough(ratios, max_pairs=30).interval, enough(ratios, max_pairs=5).interval
+    assert (nominal_level(5, 30), nominal_level(5, 5)) == (0.965, 0.95)
+    assert stopped.high / stopped.estimate == pytest.approx(
+        (fixed.high / fixed.estimate) ** (3.1354747 / 2.7764), rel=1e-5
+    )
 
 
 def test_stopping():

@@ -47,6 +47,12 @@ def test_histogram_quantile_is_the_order_statistic_within_its_error(values, p):
     assert abs(histogram(values).quantile(p) - exact) <= RELATIVE_ERROR * abs(exact) + 0.5
 
 
+def test_histogram_error_over_all_ranks():
+    values = np.unique(np.geomspace(1, 2**45, 20_001).round())
+    found = histogram(values).at_ranks(np.arange(1, len(values) + 1))
+    assert np.abs(found / values - 1).max() <= RELATIVE_ERROR
+
+
 @given(st.lists(st.integers(-8191, 8191), min_size=1, max_size=50), st.floats(0, 1))
 def test_small_values_are_exact(values, p):
     assert histogram(values).quantile(p) == sorted(values)[rank(len(values), p) - 1]
@@ -85,6 +91,8 @@ def test_lost_messages_are_infinitely_late():
     arrived = histogram(range(1, 61))
     found = describe_loss_aware(arrived, sent=100)
     assert (found.n, found.p50, found.p90, found.p99) == (100, 50, "lost", None)
+    assert describe_loss_aware(arrived, sent=120).p50 == 60
+    assert describe_loss_aware(arrived, sent=121).p50 == "lost"
     assert describe_loss_aware(Histogram(), sent=100).p50 == "lost"
     assert describe_loss_aware(Histogram(), sent=0).p50 is None
 
@@ -105,12 +113,12 @@ def test_loss_aware_median_by_hand(latencies, sent, expected):
 
 
 def test_box_by_hand():
-    # Quartiles 3, 6, 9; fences at -6 and 18, severe ones at -15 and 27.
-    values = [-100, 2, 3, 4, 5, 6, 7, 8, 9, 18, 27, 28]
+    # Quartiles 300, 600, 900; fences at -600 and 1800, severe ones at -1500 and 2700.
+    values = [-1501, 200, 300, 400, 500, 600, 700, 800, 900, 1800, 1801, 2701]
     found = box(histogram(values))
     assert found is not None
-    assert (found.q1, found.median, found.q3) == (3, 6, 9)
-    assert (found.whisker_low, found.whisker_high) == (2, 18)
+    assert (found.q1, found.median, found.q3) == (300, 600, 900)
+    assert (found.whisker_low, found.whisker_high) == (200, 1800)
     assert (found.mild_low, found.mild_high, found.severe_low, found.severe_high) == (0, 1, 1, 1)
 
 

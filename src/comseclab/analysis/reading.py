@@ -15,7 +15,7 @@ from comseclab.errors import LabError
 from comseclab.results.store import RunFolder
 from comseclab.testbed.profile import LinkProfile
 
-COUNTS = ["stream", "reader", "round", "index", "size", "copy", "order", "foreign", "taken"]
+COUNTS = ["stream", "reader", "round", "index", "size", "copy", "order", "taken"]
 TIMES = ["intended_ns", "begin_ns", "serialised_ns", "sent_ns", "arrived_ns", "done_ns"]
 
 

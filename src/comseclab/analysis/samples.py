@@ -42,11 +42,10 @@ def count(columns: Columns, messages: int, warm_up: float, rate_hz: float) -> Co
     """Drop the first `warm_up` share of each round's `messages` by index, and count the rest.
 
     Lost: no receipt by the end, whether the middleware took it or not. Late: arrived more than one mean period
-    (1 / rate_hz) after it was begun. Foreign: its nonce is another, or it has no send; as its index cannot be trusted,
-    warm-up does not matter. Reordered: see `reordered`.
+    (1 / rate_hz) after it was begun. Foreign: a receipt without a send of this trial, one with another nonce among
+    them; as its index cannot be trusted, warm-up does not matter. Reordered: see `reordered`.
     """
-    genuine = columns["was_sent"] & ~columns["foreign"]
-    warm = genuine & (columns["index"] >= ceil(warm_up * messages - 1e-9))
+    warm = columns["was_sent"] & (columns["index"] >= ceil(warm_up * messages - 1e-9))
     first = warm & (columns["copy"] == 0)
     rows = _select(columns, first)
     arrived = rows["has_arrived"]
@@ -60,7 +59,7 @@ def count(columns: Columns, messages: int, warm_up: float, rate_hz: float) -> Co
         duplicated=int(np.count_nonzero(warm)) - sent,
         reordered=reordered(_place(came), came["order"], came["reader"]),
         late=int(np.count_nonzero(latency > 1e9 / rate_hz)) if rate_hz > 0 else 0,
-        foreign=int(np.count_nonzero(columns["has_arrived"] & ~genuine)),
+        foreign=int(np.count_nonzero(columns["has_arrived"] & ~columns["was_sent"])),
         latency=latency,
         from_intended=_span(came, "intended_ns", "done_ns"),
         stages={

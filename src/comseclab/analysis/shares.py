@@ -33,7 +33,7 @@ def design_effect(hits: Floats, totals: Floats) -> float:
 def loss_difference(
     baseline_lost: Sequence[int], baseline_sent: Sequence[int], case_lost: Sequence[int], case_sent: Sequence[int]
 ) -> Difference | None:
-    """Loss of the case minus loss of the baseline, counts per trial: Newcombe's hybrid score interval (1998, method 10).
+    """Loss of the case minus loss of the baseline, counts per trial: Newcombe 1998, method 10 (hybrid score interval).
 
     Both arms take the greater of their design effects, since few trials may happen to show no burst. None where an arm
     sent nothing.
