@@ -16,14 +16,22 @@ from comseclab.trial.spec import Factors
 
 def show_cases(plan: Plan, cases: Sequence[Case]) -> None:
     """Print the cases and how long they take."""
-    table = Table("case", *Factors.model_fields, title=plan.plan.description or plan.plan.name)
-    for number, case in enumerate(cases, 1):
-        table.add_row(str(number), *(str(level) for level in case.factors.model_dump().values()))
+    levels = [case.factors.model_dump() for case in cases]
+    varied = [factor for factor in Factors.model_fields if len({level[factor] for level in levels}) > 1]
+    table = Table("case", *varied, title=plan.plan.description or plan.plan.name)
+    for number, level in enumerate(levels, 1):
+        table.add_row(str(number), *(level[factor] for factor in varied))
+    same = ", ".join(f"{factor} {level}" for factor, level in levels[0].items() if factor not in varied)
+    pairs = _range(str(plan.stop.min_pairs), str(plan.stop.max_pairs))
+    least, most = expected_seconds(plan, cases)
     console = Console()
     console.print(table)
-    least, most = expected_seconds(plan, cases)
-    between = duration(least) if least == most else f"{duration(least)} to {duration(most)}"
-    console.print(f"{len(cases)} cases, {plan.stop.min_pairs} to {plan.stop.max_pairs} pairs each: about {between}")
+    console.print(f"everywhere: {same}")
+    console.print(f"{len(cases)} cases, {pairs} pairs each: about {_range(duration(least), duration(most))}")
+
+
+def _range(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
 
 
 def carry_out(work: laboratory.Work) -> list[Row]:
