@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import FORMATS, Sent, Write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from recordings import FORMATS, Sent, Write
 from test_recording import sample
 
 from comseclab.errors import LabError

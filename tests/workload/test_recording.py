@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import FORMATS, ROS1, ROS2, Sent, Write
+from recordings import FORMATS, ROS1, ROS2, Sent, Write
 
 from comseclab.errors import LabError
 from comseclab.workload.recording import Recorded, Recording

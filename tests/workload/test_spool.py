@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import ROS2
+from recordings import ROS2
 from test_recording import entries
 
 from comseclab.errors import LabError
