@@ -18,8 +18,8 @@ def doctor() -> None:
     ]
     table = Table("", "what", "here", "how to get it", box=None)
     for capability in (*capabilities(), *stacks):
-        mark, remedy = ("[green]yes[/green]", "") if capability.available else ("[yellow]no[/yellow]", capability.remedy)
-        table.add_row(mark, capability.name, capability.found, remedy)
+        mark = "[green]yes[/green]" if capability.available else "[yellow]no[/yellow]"
+        table.add_row(mark, capability.name, capability.found, "" if capability.available else capability.remedy)
     Console().print(table)
 
 
