@@ -34,7 +34,7 @@ SETTINGS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "publish_mode": (lambda value: value in ("synchronous", "asynchronous"), "synchronous or asynchronous"),
     "qos_profile": (lambda value: isinstance(value, str) and Path(value).is_file(), "an XML file that exists"),
 }
-"""Keys of [settings.NAME.middleware.fastdds] and what a value must be. Sizes in bytes; meaning: settings.hpp."""
+"""Keys of [settings.NAME.fastdds] and what a value must be. Sizes in bytes; meaning: settings.hpp."""
 
 
 class FastDds:
