@@ -59,7 +59,7 @@ def veth_pair() -> Iterator[tuple[Namespace, Namespace]]:
         try:
             left.run("ip", "link", "add", "wire", "type", "veth", "peer", "name", "wire", "netns", str(right.pid))
             for namespace, address in ((left, "10.9.0.1"), (right, "10.9.0.2")):
-                namespace.run("ethtool", "--quiet", "-K", "wire", "tx", "off", "rx", "off")
+                namespace.run("ethtool", "-K", "wire", "tx", "off", "rx", "off")
                 namespace.run("ip", "address", "add", f"{address}/24", "dev", "wire")
                 namespace.run("ip", "link", "set", "wire", "up")
                 namespace.run("sysctl", "--quiet", "net.ipv4.ipfrag_high_thresh=134217728")

@@ -13,6 +13,13 @@ using eprosima::fastrtps::rtps::SerializedPayload_t;
 namespace {
 constexpr uint8_t kCdrLittleEndian[4] = {0, 1, 0, 0};
 constexpr uint32_t kCdrHeader = 4;
+
+// RTPS pads a payload to a multiple of four. The last two bits of the encapsulation header say by how many bytes
+// (DDS-XTYPES 1.3, clause 7.6.3.1.2), so that the reader finds the size that was sent.
+constexpr size_t kOptions = 3;
+uint8_t padding(uint32_t size) {
+  return static_cast<uint8_t>(-size & 3U);
+}
 }  // namespace
 
 OctetsType::OctetsType(const std::string& name, Form form, uint32_t max_size) : form_(form) {
@@ -32,6 +39,7 @@ bool OctetsType::serialize(void* data, SerializedPayload_t* payload) {
     std::memcpy(payload->data + sizeof kCdrLittleEndian, &size, sizeof size);
   }
   std::memcpy(payload->data + header(), view.bytes, view.size);
+  if (form_ == Form::kCdr && size >= kCdrHeader) payload->data[kOptions] |= padding(size);
   payload->encapsulation = CDR_LE;
   payload->length = size + header();
   return true;
@@ -45,6 +53,8 @@ bool OctetsType::deserialize(SerializedPayload_t* payload, void* data) {
   if (form_ == Form::kOctets) {
     std::memcpy(&size, payload->data + sizeof kCdrLittleEndian, sizeof size);
     if (size > payload->length - kOctetsHeader) return false;
+  } else if (size % 4 == 0 && size > kCdrHeader) {  // a payload that was decrypted has its own size already
+    size -= payload->data[kOptions] & 3U;
   }
   view = {payload->data + header(), size};
   return true;
