@@ -26,13 +26,12 @@ def notes() -> Path:
 def recorded(trial_pid: int, folder: Path) -> Iterator[None]:
     """Have a running trial written down for the block."""
     place = notes()
-    place.mkdir(mode=0o700, exist_ok=True)
-    _check_own(place)
     note = place / f"{trial_pid}.json"
-    note.write_text(
-        json.dumps({"laboratory": _identity(os.getpid()), "trial": _identity(trial_pid), "folder": str(folder)})
-    )
+    content = {"laboratory": _identity(os.getpid()), "trial": _identity(trial_pid), "folder": str(folder)}
     try:
+        place.mkdir(mode=0o700, exist_ok=True)
+        _check_own(place)
+        note.write_text(json.dumps(content))
         yield
     finally:
         note.unlink(missing_ok=True)

@@ -13,12 +13,13 @@ from pathlib import Path
 
 from comseclab.errors import LabError
 from comseclab.testbed.namespaces import mount_tmpfs
-from comseclab.trial.launch import WRONG_INPUT
+from comseclab.trial.launch import BEGUN, WRONG_INPUT
 from comseclab.trial.spec import TrialSpec
 
 
 def main() -> int:
     """Run the trial."""
+    print(BEGUN, flush=True)
     threading.Thread(target=_end_with_input, daemon=True).start()
     spec_path, folder = map(Path, sys.argv[1:])
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from comseclab.errors import LabError
-from comseclab.middleware.registry import MIDDLEWARES
+from comseclab.middleware.registry import stack
 from comseclab.results.record import HostCounters
 from comseclab.results.store import write_atomically
 from comseclab.testbed import network
@@ -34,8 +34,6 @@ CLOSE_TIMEOUT_S = 10.0
 
 def conduct(spec: TrialSpec, folder: Path) -> None:
     """Run the trial and write `record.json`, last. Raises LabError when the environment is wrong."""
-    if spec.factors.middleware not in MIDDLEWARES:
-        raise LabError(f"there is no middleware {spec.factors.middleware}", f"take one of {', '.join(MIDDLEWARES)}")
     trial = _Trial(spec, folder)
     try:
         trial.build()
@@ -55,7 +53,7 @@ class _Trial:
         self.spec, self.folder = spec, folder
         self.log = folder / "log"
         self.echo = spec.factors.pattern == "echo"
-        self.middleware = MIDDLEWARES[spec.factors.middleware]
+        self.middleware = stack(spec.factors.middleware, spec.own_transport)
         self.found = findings.Findings()
         self.hosts: dict[str, Host] = {}
         self.nodes: list[Node] = []

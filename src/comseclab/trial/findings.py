@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from comseclab.middleware.base import Middleware
 from comseclab.results.record import HostCounters, LinkMeasured, ProcessUse, StreamRecord, TrialRecord, WireProof
+from comseclab.testbed.program import Event
 from comseclab.trial import matching, validity
 from comseclab.trial.nodes import Node
 from comseclab.trial.spec import StreamSpec, TrialSpec
@@ -121,9 +122,16 @@ def _transport(nodes: Sequence[Node]) -> dict[str, Any]:
     """What the nodes say of their transport: name, version and copies once, closing and events by node."""
     programs = {node.name: node.program for node in nodes if node.program}
     opened = next((event for program in programs.values() for event in program.of("opened")), {})
-    about = {key: value for key, value in opened.items() if key not in ("event", "read_ns")}
+    about = _content(opened)
     about["nodes"] = {
-        name: {"closed": program.of("closed")[-1:], "events": program.of("transport")}
+        name: {
+            "closed": next(map(_content, program.of("closed")), None),
+            "events": [_content(event) for event in program.of("transport")],
+        }
         for name, program in programs.items()
     }
     return about
+
+
+def _content(event: Event) -> Event:
+    return {key: value for key, value in event.items() if key not in ("event", "read_ns")}

@@ -18,7 +18,6 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
 
 from comseclab.errors import LabError
 from comseclab.results.record import StreamRecord, TrialRecord
@@ -31,6 +30,8 @@ AS_USER = ("--user", "--map-root-user")
 COVERED = (Path("/run"), Path("/dev/shm"), Path("/proc"))
 """What a trial sees of its own; nothing it is given may lie there."""
 WRONG_INPUT = 2
+BEGUN = "begun"
+"""The trial's process says so first: what ends without it had no namespaces."""
 END_TIMEOUT_S = 2.0
 
 
@@ -71,11 +72,13 @@ def _run(spec: TrialSpec, folder: Path, cancel: threading.Event) -> TrialRecord:
     spec_path.write_text(spec.model_dump_json(indent=1))
     log = folder / "log" / "trial.log"
     log.parent.mkdir()
-    privilege = () if os.geteuid() == 0 else AS_USER
-    argv = ["unshare", *privilege, *ISOLATE, "--", sys.executable, "-m", "comseclab.trial", spec_path, folder]
     with log.open("wb") as errors:
         child = subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+            command(spec_path, folder),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
         )
     try:
         with clean.recorded(child.pid, folder):
@@ -83,13 +86,24 @@ def _run(spec: TrialSpec, folder: Path, cancel: threading.Event) -> TrialRecord:
     finally:
         _end(child)
     assert child.stdout is not None
-    said = child.stdout.read().decode(errors="replace")
+    with child.stdout:
+        said = child.stdout.read().decode().splitlines()
     record = folder / "record.json"
     if record.exists():
         return TrialRecord.model_validate_json(record.read_text())
+    if BEGUN not in said:
+        remedy = "run as root, or allow user namespaces; see `comseclab doctor`"
+        raise LabError(f"the trial's namespaces could not be made: {_last_words(log)}", remedy)
     if child.returncode == WRONG_INPUT:
-        _raise_lab_error(said, log)
+        error = json.loads(said[-1])
+        raise LabError(error["cause"], error["remedy"])
     return _broken(spec, record, started, child.returncode, log)
+
+
+def command(spec: Path, folder: Path) -> list[str | Path]:
+    """The command that runs a trial in fresh namespaces. It ends when its standard input does."""
+    privilege = () if os.geteuid() == 0 else AS_USER
+    return ["unshare", *privilege, *ISOLATE, "--", sys.executable, "-m", "comseclab.trial", spec, folder]
 
 
 def _wait(child: subprocess.Popen[bytes], cancel: threading.Event) -> None:
@@ -114,27 +128,16 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         child.wait()
 
 
-def _raise_lab_error(said: str, log: Path) -> NoReturn:
-    try:
-        error = json.loads(said)
-    except ValueError:
-        # unshare itself has exit code 1; 2 without a message is Python that could not start.
-        raise LabError(f"the trial could not start: {_last_line(log)}") from None
-    raise LabError(error["cause"], error["remedy"])
-
-
 def _broken(spec: TrialSpec, record: Path, started: str, code: int, log: Path) -> TrialRecord:
     """The record of a trial that could not write its own."""
-    last = _last_line(log)
-    if last.startswith("unshare:"):
-        raise LabError(f"this machine does not allow the trial's namespaces: {last}", "run as root")
-    how = f"was ended by {signal.Signals(code - 128).name}" if code > 128 else f"ended with exit code {code}"
+    # Some versions of unshare cannot pass on a signal and end with exit code 1, complaining of sigprocmask.
+    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"was killed or failed (exit code {code})"
     broken = TrialRecord(
         number=spec.number,
         case=spec.factors.id(),
         pair=spec.pair,
         status="invalid",
-        reasons=[f"the trial's process {how}; its last words: {last}"],
+        reasons=[f"the trial's process {how}; its last words: {_last_words(log)}"],
         started_at=started,
         window_s=0.0,
         streams=[
@@ -146,7 +149,7 @@ def _broken(spec: TrialSpec, record: Path, started: str, code: int, log: Path) -
     return broken
 
 
-def _last_line(log: Path) -> str:
+def _last_words(log: Path) -> str:
     lines = log.read_text(errors="replace").strip().splitlines()
     return lines[-1][:300] if lines else "none"
 

@@ -57,6 +57,13 @@ class ProtectionSpec(Spec):
     permissions: dict[str, Path] = Field(default_factory=dict, description="per host")
 
 
+class OwnTransport(Spec):
+    """A shared library of the user's own and the settings its open() gets, see comseclab.middleware.own."""
+
+    library: Path
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
 class Scheduling(Spec):
     """Where and how the processes of a trial run; None: not pinned, ordinary scheduling."""
 
@@ -83,6 +90,7 @@ class TrialSpec(Spec):
     streams: list[StreamSpec]
     types: dict[str, Any] = Field(description="type descriptions, see docs/formats.md")
     settings: dict[str, dict[str, Any]] = Field(default_factory=dict, description="per middleware, from the plan")
+    own_transport: OwnTransport | None = Field(None, description="the middleware's, where the plan brings it")
     scheduling: Scheduling = Scheduling()
     seed: int
     nonce: str = Field(pattern="^[0-9a-f]{16}$")
