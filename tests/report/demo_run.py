@@ -39,8 +39,10 @@ def write_demo(
     plan: str = "demo",
     topic: str = "/scan",
     protection: str = "sros2-default",
+    reason: str = "the switch was late",
+    lossy: str = "",
 ) -> Path:
-    """Write the run folder and return it."""
+    """Write the run folder and return it. On the link named `lossy` nothing arrives in the secured arm."""
     random = np.random.default_rng(7)
     (folder / "trials").mkdir(parents=True)
     cases: list[dict[str, Any]] = []
@@ -56,6 +58,8 @@ def write_demo(
             streams={0: topic if workload == "scan" else "/image"},
         )
         arms = _arms(workload, link, median_ns, protection)
+        if link == lossy:
+            arms[1] = replace(arms[1], loss=1.0)
         cases += _cases(run, arms, workload, link)
         for pair in range(pairs):
             for arm in arms:
@@ -63,9 +67,8 @@ def write_demo(
                     number += 1
                     noise = np.exp(random.normal(0, 0.04))
                     closed = _record(random, record(run, arm, number, pair, valid), workload, link, arm)
-                    write_trial(
-                        folder, closed, pa.concat_tables([samples(random, run, arm, 0, median_ns_of(arm) * noise)])
-                    )
+                    closed.reasons = [] if valid else [reason]
+                    write_trial(folder, closed, pa.concat_tables([samples(random, run, arm, 0, arm.median_ns * noise)]))
                     spec = _spec(run, arm, number, pair, workload, link)
                     (folder / "trials" / f"{number:04d}-{arm.id}" / "spec.json").write_text(spec.model_dump_json())
     described = campaign(Run(arms=[replace(_arms("scan", "wifi", 1, protection)[0])])) | {"plan": plan, "cases": cases}
@@ -74,10 +77,6 @@ def write_demo(
     (folder / "plan.toml").write_text(f'[plan]\nname = "{plan}"\nseed = 1\n')
     (folder / "environment.json").write_text(json.dumps(ENVIRONMENT))
     return folder
-
-
-def median_ns_of(arm: Arm) -> float:
-    return arm.median_ns
 
 
 def _arms(workload: str, link: str, median_ns: float, protection: str) -> list[Arm]:

@@ -17,12 +17,15 @@ _SILENT = re.compile(
 _AXIS = re.compile(r' role="graphics-symbol" aria-label="(?:[XY]-axis|Title text|Symbol legend|Header)[^"]*"')
 _GEOMETRY = re.compile(r' (?:d|transform|width|height|x[12]?|y[12]?)="[^"<>]*"')
 _LONG = re.compile(r"(\d\.\d)\d+")
+_CLIP = re.compile(r'(?<=id=")clip\d+(?=")|(?<=url\(#)clip\d+(?=\))')
 _ID = re.compile(r'(id="|url\(#)')
 
 
 def svg(spec: dict[str, Any]) -> str:
-    """The chart as a document of its own, in the light colours."""
-    return str(vl_convert.vegalite_to_svg(spec))
+    """The chart as a document of its own, in the light colours; the same chart gives the same text."""
+    text = str(vl_convert.vegalite_to_svg(spec))
+    numbers = {name: f"clip{place}" for place, name in enumerate(dict.fromkeys(_CLIP.findall(text)))}
+    return _CLIP.sub(lambda found: numbers[found[0]], text)
 
 
 def png(spec: dict[str, Any]) -> bytes:
@@ -36,7 +39,7 @@ def inline(text: str, name: str, title: str, description: str) -> str:
 
     `name` must be a fit prefix for identifiers. Title and description are what a screen reader says.
     """
-    for needless in (_EMPTY, _AXIS, _SILENT):
+    for needless in (_EMPTY, _SILENT, _AXIS):
         text = needless.sub("", text)
     text = _GEOMETRY.sub(lambda found: _LONG.sub(r"\1", found[0]), text)
     text = _ID.sub(lambda found: f"{found[1]}{name}-", text)

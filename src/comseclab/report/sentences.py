@@ -55,12 +55,14 @@ def _comparison(arm: Arm) -> Sentence:
     before, key, after = _latency(arm, ratio)
     rest = [part for part in (_loss(arm), _cpu(arm), _wire(arm)) if part]
     tail = f"; it {_listed(rest)}" if rest else ""
-    where = f"Over {arm.row.factors['link']}, " if arm.row.factors.get("link") else ""
+    _, over, link = arm.place.rpartition(" over ")
+    where = f"On {link}, " if over else ""
     return Sentence(ratio.verdict.replace(" ", "-"), MARKS[ratio.verdict], where + before, key, f"{after}{tail}.")
 
 
 def _what(arm: Arm) -> str:
-    name = arm.place.split(" over ")[0]
+    what, over, link = arm.place.rpartition(" over ")
+    name = what if over else link
     return f"{name} (half a round trip)" if arm.charts.quantity == "half round trip" else name
 
 

@@ -204,7 +204,9 @@ def _plain(text: str) -> str:
 def csv_rows(summary: Summary) -> str:
     """Every row of the summary flattened: nested names joined by dots, base units, empty where null."""
     flat = [dict(_flatten("", row.model_dump(mode="json"))) for row in summary.cases]
-    return _csv(list(dict.fromkeys(name for row in flat for name in row)), flat)
+    names = dict.fromkeys(name for row in flat for name in row)
+    parents = {name.rsplit(".", depth)[0] for name in names for depth in range(1, name.count(".") + 1)}
+    return _csv([name for name in names if name not in parents], flat)
 
 
 def _flatten(prefix: str, value: Any) -> Iterable[tuple[str, Any]]:
@@ -217,7 +219,7 @@ def _flatten(prefix: str, value: Any) -> Iterable[tuple[str, Any]]:
 
 def _csv(names: list[str], rows: Iterable[dict[str, Any]]) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()

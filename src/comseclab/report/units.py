@@ -28,16 +28,15 @@ UNITS = (Unit("ns", 1, 0), Unit("µs", 1e3, 0.01), Unit("ms", 1e6, 0.01), Unit("
 
 
 def digits(value: float, significant: int = 3) -> str:
-    """Significant digits without an exponent; thousands apart by thin spaces."""
+    """Significant digits without an exponent, whole numbers in full; thousands apart by thin spaces."""
     if not math.isfinite(value):
         return "∞" if value > 0 else "−∞" if value < 0 else NOTHING
     if value == 0:
         return "0"
-    decimals = significant - 1 - math.floor(math.log10(abs(value)))
-    rounded = round(value, decimals)
-    if rounded and math.floor(math.log10(abs(rounded))) > math.floor(math.log10(abs(value))):
+    decimals = max(significant - 1 - math.floor(math.log10(abs(value))), 0)
+    if decimals and math.floor(math.log10(abs(round(value, decimals)))) > math.floor(math.log10(abs(value))):
         decimals -= 1
-    return f"{rounded:,.{max(decimals, 0)}f}".replace(",", THIN).replace("-", "−")
+    return f"{value:,.{decimals}f}".replace(",", THIN).replace("-", "−")
 
 
 def unit_for(values_ns: Iterable[float | None]) -> Unit:

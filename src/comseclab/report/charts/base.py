@@ -92,6 +92,8 @@ class Canvas:
         schema = parts[0]["$schema"]
         for part in parts:
             del part["$schema"], part["config"]
+            for layer in part["layer"]:
+                layer["mark"]["aria"] = "description" in layer["encoding"]
         spec: Spec = {"$schema": schema, "config": LOOKS, "columns": columns, "spacing": spacing, "concat": parts}
         if shared:
             spec["resolve"] = {"scale": dict.fromkeys(shared, "shared")}
