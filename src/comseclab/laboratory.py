@@ -17,7 +17,7 @@ from comseclab.analysis.summary import Row, Summary
 from comseclab.campaign import floor
 from comseclab.campaign.run import Campaign, Rule, Watcher
 from comseclab.errors import LabError
-from comseclab.middleware.registry import MIDDLEWARES
+from comseclab.middleware.base import Middleware
 from comseclab.places import native_programs
 from comseclab.plan import Case, Plan, Trials, expand
 from comseclab.results import environment
@@ -70,11 +70,14 @@ def reopen(path: Path) -> Work:
 
 def check_installed(cases: Sequence[Case]) -> None:
     """Raise LabError when a stack that the cases need is not installed."""
-    for name in sorted({case.factors.middleware for case in cases}):
-        stack = MIDDLEWARES[name]
+    for stack in _stacks(cases).values():
         if stack.version() is None or not (native_programs() / stack.library).exists():
             packages = " ".join(stack.packages)
-            raise LabError(f"{name} is not installed", f"sudo apt-get install {packages}, then `comseclab build`")
+            raise LabError(f"{stack.name} is not installed", f"sudo apt-get install {packages}, then `comseclab build`")
+
+
+def _stacks(cases: Sequence[Case]) -> dict[str, Middleware]:
+    return {case.factors.middleware: case.middleware for case in cases}
 
 
 def measure(work: Work, watcher: Watcher, preparing: Preparing) -> None:
@@ -105,7 +108,7 @@ def _describe(work: Work, trials: Trials, native: Path) -> None:
     described = [_case(case, trials) for case in work.cases]
     comparison, deadline = work.plan.comparison, work.plan.deadline
     limit = deadline and {"limit_ns": round(deadline.latency_ms * 1e6), "allowed_share": deadline.max_miss}
-    versions = {name: MIDDLEWARES[name].version() for name in {case.factors.middleware for case in work.cases}}
+    versions = {name: stack.version() for name, stack in _stacks(work.cases).items()}
     work.run.write_json("environment.json", environment.describe(versions, native) | {"link_backend": trials.backend})
     work.run.write_json(
         "campaign.json",

@@ -4,7 +4,10 @@ import importlib
 import pkgutil
 
 import comseclab.middleware
+from comseclab.errors import LabError
 from comseclab.middleware.base import Middleware
+from comseclab.middleware.own import Own
+from comseclab.trial.spec import OwnTransport
 
 
 def _find() -> dict[str, Middleware]:
@@ -18,3 +21,12 @@ def _find() -> dict[str, Middleware]:
 
 
 MIDDLEWARES = _find()
+
+
+def stack(name: str, own: OwnTransport | None) -> Middleware:
+    """The middleware of that name, or the user's own transport under it. Raises LabError when there is neither."""
+    if own is not None:
+        return Own(name, own)
+    if name not in MIDDLEWARES:
+        raise LabError(f"there is no middleware {name}", f"take one of {', '.join(MIDDLEWARES)}")
+    return MIDDLEWARES[name]

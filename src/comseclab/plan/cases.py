@@ -6,11 +6,12 @@ from itertools import product
 from typing import Any
 
 from comseclab.errors import LabError
-from comseclab.middleware.registry import MIDDLEWARES
+from comseclab.middleware.base import Middleware
+from comseclab.middleware.registry import stack
 from comseclab.plan import levels
 from comseclab.plan.schema import DefaultLevels, Matrix, Plan, Stream, nearest
 from comseclab.testbed.profile import LinkProfile
-from comseclab.trial.spec import Factors, ProtectionSpec, Scheduling
+from comseclab.trial.spec import Factors, OwnTransport, ProtectionSpec, Scheduling
 
 TRIAL_OVERHEAD_S = 2.0
 """Of a trial beside sending, pauses and drain: testbed, start, matching, probes, closing; about, on a quiet machine."""
@@ -26,6 +27,7 @@ class Case:
     streams: tuple[Stream, ...]
     settings: dict[str, dict[str, Any]]
     """Options per middleware."""
+    own_transport: OwnTransport | None
     scheduling: Scheduling
     baseline: str | None
     """Id of the case this one is compared with; None for a baseline."""
@@ -33,6 +35,10 @@ class Case:
     @property
     def id(self) -> str:
         return self.factors.id()
+
+    @property
+    def middleware(self) -> Middleware:
+        return stack(self.factors.middleware, self.own_transport)
 
 
 def expand(plan: Plan) -> list[Case]:
@@ -43,9 +49,8 @@ def expand(plan: Plan) -> list[Case]:
     combined = dict.fromkeys(levels for matrix in plan.matrix for levels in _product(plan.factors, matrix))
     cases = [_case(plan, dict(zip(Factors.model_fields, levels, strict=True))) for levels in combined]
     for case in cases:
-        stack = MIDDLEWARES[case.factors.middleware]
         built_in = case.factors.model_copy(update={"protection": case.protection.base})
-        refusal = stack.refuse(built_in, case.settings.get(stack.name, {}))
+        refusal = case.middleware.refuse(built_in, case.settings.get(case.factors.middleware, {}))
         if refusal:
             raise LabError(
                 f"case {case.id}: {refusal}", "take it out of the matrix, or give it a [[matrix]] of its own"
@@ -97,6 +102,7 @@ def _case(plan: Plan, chosen: dict[str, Any]) -> Case:
         protection=levels.protection_spec(plan, factors.protection),
         streams=tuple(levels.workload_streams(plan, factors.workload)),
         settings=levels.middleware_settings(plan, factors.settings),
+        own_transport=levels.own_transport(plan, factors.middleware),
         scheduling=levels.scheduling(plan, factors.settings),
         baseline=baseline,
     )

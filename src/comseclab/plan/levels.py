@@ -10,7 +10,7 @@ from comseclab.middleware.registry import MIDDLEWARES
 from comseclab.plan.links import MBIT, MS, PROFILES
 from comseclab.plan.schema import DefaultLevels, Matrix, Plan, Settings, Stream, nearest
 from comseclab.testbed.profile import LinkProfile
-from comseclab.trial.spec import ProtectionSpec, Scheduling
+from comseclab.trial.spec import OwnTransport, ProtectionSpec, Scheduling
 from comseclab.workload.recording import Recorded, Recording
 from comseclab.workload.source import Source
 from comseclab.workload.synthetic import SENSORS, Synthetic
@@ -27,7 +27,7 @@ def built_in_protections() -> list[str]:
 def known_levels(plan: Plan) -> dict[str, list[str]]:
     """The levels each factor has, by factor."""
     return {
-        "middleware": list(MIDDLEWARES),
+        "middleware": [*MIDDLEWARES, *plan.transports],
         "reliability": ["best-effort", "reliable"],
         "protection": [*built_in_protections(), *plan.protections],
         "link": [*PROFILES, *plan.links],
@@ -102,6 +102,12 @@ def middleware_settings(plan: Plan, name: str) -> dict[str, dict[str, Any]]:
     return plan.settings[name].middleware if name in plan.settings else {}
 
 
+def own_transport(plan: Plan, name: str) -> OwnTransport | None:
+    """The plan's own transport of that name; None for a middleware that is built in."""
+    own = plan.transports.get(name)
+    return OwnTransport(library=own.library, settings=own.settings) if own else None
+
+
 def workload_streams(plan: Plan, name: str) -> list[Stream]:
     """The streams of a workload level: the plan's own, or a synthetic sensor's, from the first host to the last."""
     if name in plan.workloads:
@@ -153,6 +159,7 @@ def _check_own_names(plan: Plan, where: str) -> None:
         "workloads": list(SENSORS),
         "protections": built_in_protections(),
         "settings": [DEFAULT_SETTINGS],
+        "transports": list(MIDDLEWARES),
     }
     for table, built_in in taken.items():
         for name in getattr(plan, table):

@@ -215,6 +215,13 @@ class Settings(Table):
         return {**{key: value for key, value in data.items() if key not in tables}, "middleware": tables}
 
 
+class Transport(Table):
+    """A middleware of the user's own, see docs/transports.md."""
+
+    library: UserPath
+    settings: dict[str, Any] = {}
+
+
 class Backend(Table):
     link: Literal["auto", "kernel", "switch"] = "auto"
 
@@ -233,4 +240,5 @@ class Plan(Table):
     workloads: dict[Name, Workload] = {}
     protections: dict[Name, Protection] = {}
     settings: dict[Name, Settings] = {}
+    transports: dict[Name, Transport] = {}
     backend: Backend = Backend()

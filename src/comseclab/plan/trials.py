@@ -41,6 +41,7 @@ class Trials:
             streams=[self._stream(case, place, spool) for place, spool in enumerate(spools)],
             types={name: fields for spool in spools for name, fields in spool.types.items()},
             settings=case.settings,
+            own_transport=case.own_transport,
             scheduling=case.scheduling,
             seed=seed,
             nonce=nonce,

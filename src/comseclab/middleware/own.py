@@ -1,0 +1,81 @@
+"""A transport of the user's own, named in the plan: a shared library that comseclab knows nothing else of."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from comseclab.errors import LabError
+from comseclab.middleware.base import Material, Place
+from comseclab.protection.proof import MOST_FRAMES, sentinels
+from comseclab.protection.wire import frames
+from comseclab.results.record import WireProof
+from comseclab.trial.spec import Factors, OwnTransport, TrialSpec
+
+EVERY_PEER = "{peers}"
+
+
+class Own:
+    """Any transport behind the C interface. It has no protection that we know, so its payload must show on the wire.
+
+    In its settings `{address}`, `{interface}`, `{host}` and `{node}` stand for the node's own; a list's element
+    `{peers}` for the addresses of all hosts.
+    """
+
+    packages: tuple[str, ...] = ()
+    protections: tuple[str, ...] = ("none",)
+    codecs: tuple[str, ...] = ("cdr", "ros1")
+    reliabilities: tuple[str, ...] = ("best-effort", "reliable")
+    patterns: tuple[str, ...] = ("stream", "echo")
+
+    def __init__(self, name: str, transport: OwnTransport) -> None:
+        self.name = name
+        self.library = str(transport.library)
+        self._settings = transport.settings
+
+    def version(self) -> str | None:
+        try:
+            return f"sha256:{hashlib.sha256(Path(self.library).read_bytes()).hexdigest()[:16]}"
+        except OSError:
+            return None
+
+    def refuse(self, factors: Factors, settings: Mapping[str, Any]) -> str | None:
+        if factors.protection not in self.protections:
+            return f'a transport of your own has no protection "{factors.protection}", only none'
+        if settings:
+            return f"options of {self.name} stand in [transports.{self.name}.settings]"
+        return None
+
+    def prepare(self, spec: TrialSpec, places: tuple[Place, ...], folder: Path) -> Material:
+        return Material()
+
+    def node_settings(self, spec: TrialSpec, place: Place, material: Material) -> dict[str, Any]:
+        known = {"address": place.address, "interface": place.interface, "host": place.host, "node": place.node}
+        return {key: _filled(value, known, place.peers) for key, value in self._settings.items()}
+
+    def prove(self, capture: Path, spec: TrialSpec) -> WireProof:
+        seen, count = False, 0
+        for count, frame in enumerate(frames(capture) if capture.exists() else (), 1):
+            seen = seen or any(sentinel in frame for sentinel in sentinels(spec.nonce))
+            if count == MOST_FRAMES:
+                break
+        contradictions = [] if seen else ["no frame shows the payload, which nothing should hide"]
+        return WireProof(
+            frames=count, sentinel_seen=seen, sentinel_expected=True, kinds={}, contradictions=contradictions
+        )
+
+
+def _filled(value: Any, known: Mapping[str, str], peers: tuple[str, ...]) -> Any:
+    if isinstance(value, str):
+        try:
+            return value.format_map(known)
+        except (KeyError, ValueError, IndexError):
+            raise LabError(
+                f"the transport setting {value!r} names an unknown place", f"known: {sorted(known)}"
+            ) from None
+    if isinstance(value, list):
+        parts = [[*peers] if part == EVERY_PEER else [_filled(part, known, peers)] for part in value]
+        return [part for group in parts for part in group]
+    if isinstance(value, dict):
+        return {key: _filled(part, known, peers) for key, part in value.items()}
+    return value
