@@ -32,7 +32,8 @@ def note(notes: Path, **changes: object) -> Path:
 def test_a_running_trial_is_noted_and_left_alone(notes: Path, tmp_path: Path) -> None:
     folder = tmp_path / "trial"
     folder.mkdir()
-    with clean.recorded(os.getpid(), folder):
+    with clean.noted(folder) as written:
+        written.trial(os.getpid())
         assert clean.clean() == []
         assert folder.is_dir()
         assert len(list(notes.iterdir())) == 1
@@ -76,6 +77,7 @@ def test_a_later_process_of_the_same_number_is_left_alone(notes: Path) -> None:
 
 
 def test_a_note_cut_off_in_writing_is_removed(notes: Path) -> None:
-    note(notes).write_text('{"laboratory": {"pi')
-    assert len(clean.clean()) == 1
+    notes.mkdir()
+    (notes / "1.part").write_text('{"laboratory": {"pi')
+    assert clean.clean() == []
     assert not notes.exists()

@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,19 +23,36 @@ def notes() -> Path:
     return Path(f"/tmp/comseclab-{os.geteuid()}")
 
 
+class Note:
+    """A running trial, written down."""
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        self._path = path
+        self._content = {"laboratory": _identity(os.getpid()), "folder": str(folder)}
+        self._write()
+
+    def trial(self, pid: int) -> None:
+        """Add the trial's process."""
+        self._content["trial"] = _identity(pid)
+        self._write()
+
+    def _write(self) -> None:
+        part = self._path.with_suffix(".part")
+        part.write_text(json.dumps(self._content))
+        part.rename(self._path)
+
+
 @contextmanager
-def recorded(trial_pid: int, folder: Path) -> Iterator[None]:
-    """Have a running trial written down for the block."""
+def noted(folder: Path) -> Iterator[Note]:
+    """Have a trial written down for the block; begin it before the trial has anything."""
     place = notes()
-    note = place / f"{trial_pid}.json"
-    content = {"laboratory": _identity(os.getpid()), "trial": _identity(trial_pid), "folder": str(folder)}
+    path = place / f"{os.getpid()}-{threading.get_ident()}.json"
     try:
         place.mkdir(mode=0o700, exist_ok=True)
         _check_own(place)
-        note.write_text(json.dumps(content))
-        yield
+        yield Note(path, folder)
     finally:
-        note.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         with suppress(OSError):  # another trial of this user is still written down
             place.rmdir()
 
@@ -47,21 +65,20 @@ def clean() -> list[str]:
     _check_own(place)
     removed = []
     for note in sorted(place.glob("*.json")):
-        try:
-            left = json.loads(note.read_text())
-        except ValueError:  # cut off while it was written: before its trial had anything
-            left = {}
-        if left and _lives(left["laboratory"]):
+        left = json.loads(note.read_text())
+        if _lives(left["laboratory"]):
             continue
-        if left and _lives(left["trial"]):
-            os.kill(left["trial"]["pid"], signal.SIGKILL)
-            removed.append(f"process {left['trial']['pid']} of a trial")
-        folder = Path(left["folder"]) if left else None
-        if folder and folder.is_dir() and not (folder / "record.json").exists():
+        trial, folder = left.get("trial"), Path(left["folder"])
+        if trial and _lives(trial):
+            os.kill(trial["pid"], signal.SIGKILL)
+            removed.append(f"process {trial['pid']} of a trial")
+        if folder.is_dir() and not (folder / "record.json").exists():
             shutil.rmtree(folder)
             removed.append(f"unfinished trial {folder}")
         note.unlink()
         removed.append(f"note {note}")
+    for part in place.glob("*.part"):  # cut off while it was written
+        part.unlink()
     with suppress(OSError):  # a living laboratory's note is there
         place.rmdir()
     return removed

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from comseclab.errors import LabError
 from comseclab.testbed.namespaces import mount_tmpfs
+from comseclab.trial import clock
 from comseclab.trial.launch import BEGUN, WRONG_INPUT
 from comseclab.trial.spec import TrialSpec
 
@@ -27,9 +28,12 @@ def main() -> int:
             raise LabError("a trial runs in namespaces of its own only", "start it through comseclab")
         mount_tmpfs("/run", "755")
         mount_tmpfs("/dev/shm", "1777")
-        from comseclab.trial.conduct import conduct  # noqa: PLC0415 after the mounts: it reads what middlewares there are
+        spec = TrialSpec.model_validate_json(spec_path.read_text())
+        calibration = clock.start(spec.native)
+        # Loaded while the clock is calibrated: it takes about as long.
+        from comseclab.trial.conduct import conduct  # noqa: PLC0415
 
-        conduct(TrialSpec.model_validate_json(spec_path.read_text()), folder)
+        conduct(spec, folder, calibration)
     except LabError as error:
         return _report(error)
     except OSError as error:

@@ -1,6 +1,5 @@
 """One trial, from empty namespaces to a closed record. Runs in the trial's own process."""
 
-import json
 import os
 import subprocess
 import time
@@ -8,14 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from comseclab.errors import LabError
 from comseclab.middleware.registry import stack
 from comseclab.results.record import HostCounters
 from comseclab.results.store import write_atomically
 from comseclab.testbed import network
 from comseclab.testbed.host import Host
 from comseclab.testbed.program import Program, ProgramFailedError, wait_until
-from comseclab.trial import findings, matching, probes, usage, validity
+from comseclab.trial import clock, findings, matching, probes, usage, validity
 from comseclab.trial import nodes as placing
 from comseclab.trial.nodes import Node
 from comseclab.trial.spec import TrialSpec
@@ -32,12 +30,12 @@ CLOSE_TIMEOUT_S = 10.0
 """For a node to write its records and close."""
 
 
-def conduct(spec: TrialSpec, folder: Path) -> None:
+def conduct(spec: TrialSpec, folder: Path, calibration: "subprocess.Popen[bytes]") -> None:
     """Run the trial and write `record.json`, last. Raises LabError when the environment is wrong."""
     trial = _Trial(spec, folder)
     try:
         trial.build()
-        trial.start_nodes()
+        trial.start_nodes(clock.read(calibration))
         if trial.match():
             trial.send()
         trial.stop_nodes()
@@ -58,19 +56,16 @@ class _Trial:
         self.hosts: dict[str, Host] = {}
         self.nodes: list[Node] = []
         self.wire = Wire(spec, folder)
-        self.clock: dict[str, Any] = {}
 
     def build(self) -> None:
-        """Make the hosts, join them, measure the links between them; calibrate the clock meanwhile."""
+        """Make the hosts, join them, measure the links between them."""
         spec = self.spec
-        with _calibration(spec.native / "comseclab-node") as calibration:
-            built = network.build(spec.hosts, spec.link, spec.backend)
-            self.hosts, self.found.sysctls = built.hosts, built.sysctls
-            self.wire.start_switch(placing.switch_cpu(spec))
-            self.clock = _clock(calibration)
+        built = network.build(spec.hosts, spec.link, spec.backend)
+        self.hosts, self.found.sysctls = built.hosts, built.sysctls
+        self.wire.start_switch(placing.switch_cpu(spec))
         self.found.links = probes.probe(spec, self.hosts, self.log / "probe.log")
 
-    def start_nodes(self) -> None:
+    def start_nodes(self, calibrated: dict[str, Any]) -> None:
         """Prepare the protection and start the capture and all nodes."""
         spec = self.spec
         nodes = placing.place_nodes(spec, self.hosts)
@@ -80,7 +75,7 @@ class _Trial:
             (self.folder / "evidence" / name).write_bytes(document.read_bytes())
         self.wire.start_capture(self.hosts)
         for node in nodes:
-            text = placing.config(spec, node, places[node.name], self.middleware, material, self.clock)
+            text = placing.config(spec, node, places[node.name], self.middleware, material, calibrated)
             config = node.host.write(f"{node.name}.json", text)
             node.records.mkdir()
             argv = [spec.native / "comseclab-node", config]
@@ -184,19 +179,3 @@ class _Trial:
 
 def _difference(after: HostCounters, before: HostCounters) -> HostCounters:
     return HostCounters(**{name: getattr(after, name) - getattr(before, name) for name in HostCounters.model_fields})
-
-
-def _calibration(node: Path) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen([node, "--calibrate"], stdout=subprocess.PIPE)
-    except OSError as error:
-        raise LabError(f"cannot start {node}: {error.strerror}", "make it with `comseclab build`") from error
-
-
-def _clock(calibration: subprocess.Popen[bytes]) -> dict[str, Any]:
-    out, _ = calibration.communicate()
-    try:
-        clock: dict[str, Any] = json.loads(out)
-    except ValueError:
-        raise ProgramFailedError(f"the clock could not be calibrated: exit code {calibration.returncode}") from None
-    return clock

@@ -4,17 +4,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from pyarrow import parquet
 
 from comseclab.middleware.base import Middleware
+from comseclab.results import samples
 from comseclab.results.record import HostCounters, LinkMeasured, ProcessUse, StreamRecord, TrialRecord, WireProof
 from comseclab.testbed.program import Event
 from comseclab.trial import matching, validity
 from comseclab.trial.nodes import Node
 from comseclab.trial.spec import StreamSpec, TrialSpec
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass
@@ -67,13 +68,8 @@ def close(spec: TrialSpec, nodes: Sequence[Node], found: Findings, middleware: M
     )
 
 
-def _write_samples(spec: TrialSpec, nodes: Sequence[Node], found: Findings, folder: Path) -> "list[np.ndarray]":
+def _write_samples(spec: TrialSpec, nodes: Sequence[Node], found: Findings, folder: Path) -> list[np.ndarray]:
     """Join the nodes' records; returns the sends."""
-    # Loaded only now: it takes a quarter of a second, and the machine should be quiet before.
-    from pyarrow import parquet  # noqa: PLC0415
-
-    from comseclab.results import samples  # noqa: PLC0415
-
     # The echo node's own receipts are of the way there; a round trip ends at the publisher.
     receiving = "publisher" if spec.factors.pattern == "echo" else "subscriber"
     sends: list[np.ndarray] = []
@@ -94,7 +90,7 @@ def _write_samples(spec: TrialSpec, nodes: Sequence[Node], found: Findings, fold
 
 
 def _stream_record(
-    spec: TrialSpec, nodes: Sequence[Node], found: Findings, stream: StreamSpec, sends: "Iterable[np.ndarray]"
+    spec: TrialSpec, nodes: Sequence[Node], found: Findings, stream: StreamSpec, sends: Iterable[np.ndarray]
 ) -> StreamRecord:
     statuses = [records["status"][records["stream"] == stream.id] for records in sends]
     sent = sum(int((status == 0).sum()) for status in statuses)

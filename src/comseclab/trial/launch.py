@@ -48,15 +48,15 @@ def run_trial(spec: TrialSpec, folder: Path, cancel: threading.Event | None = No
     folder = folder.absolute()
     _check_paths(spec, folder)
     with machine_lock(), _terminate_as_exception():
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError as error:
-            raise LabError(f"the folder {folder} exists", "choose another") from error
-        try:
-            return _run(spec, folder, cancel or threading.Event())
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+        if folder.exists():
+            raise LabError(f"the folder {folder} exists", "choose another")
+        with clean.noted(folder) as note:
+            try:
+                folder.mkdir(parents=True)
+                return _run(spec, folder, note, cancel or threading.Event())
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
 
 
 def _check_paths(spec: TrialSpec, folder: Path) -> None:
@@ -66,7 +66,7 @@ def _check_paths(spec: TrialSpec, folder: Path) -> None:
                 raise LabError(f"{path} is in {covered}, which a trial does not see", "use a folder elsewhere")
 
 
-def _run(spec: TrialSpec, folder: Path, cancel: threading.Event) -> TrialRecord:
+def _run(spec: TrialSpec, folder: Path, note: clean.Note, cancel: threading.Event) -> TrialRecord:
     started = datetime.now(UTC).isoformat(timespec="seconds")
     spec_path = folder / "spec.json"
     spec_path.write_text(spec.model_dump_json(indent=1))
@@ -81,8 +81,8 @@ def _run(spec: TrialSpec, folder: Path, cancel: threading.Event) -> TrialRecord:
             start_new_session=True,
         )
     try:
-        with clean.recorded(child.pid, folder):
-            _wait(child, cancel)
+        note.trial(child.pid)
+        _wait(child, cancel)
     finally:
         _end(child)
     assert child.stdout is not None

@@ -107,7 +107,7 @@ def config(
         "node": node.name,
         "role": node.role,
         "nonce": spec.nonce,
-        "clock": {key: clock[key] for key in ("source", "ticks_per_second", "reference_tick", "reference_ns")},
+        "clock": clock,
         "cpus": node.cpus,
         "fifo_priority": scheduling.node_fifo_priority,
         "lock_memory": scheduling.lock_memory,
