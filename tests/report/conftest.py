@@ -1,30 +1,17 @@
 """A built report of a simulated run, and a real browser to open it with."""
 
-import json
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from chromium_page import FLAGS, Browser
 from demo_run import write_demo
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
 from comseclab.report import build
-
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-)
 
 
 @pytest.fixture(scope="session")
@@ -33,32 +20,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = write_demo(tmp_path_factory.mktemp("runs") / "20260101T100000-demo", pairs=5, messages=150)
     build(run)
     return run
-
-
-@dataclass
-class Browser:
-    """Chromium, with what it said and what it asked for."""
-
-    driver: webdriver.Chrome
-
-    def open(self, page: Path, width: int = 1100, **media: Any) -> "Browser":
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-        self.driver.get(page.as_uri())
-        return self
-
-    def run(self, script: str) -> Any:
-        return self.driver.execute_script(f"return {script}")
-
-    def console(self) -> list[str]:
-        return [entry["message"] for entry in self.driver.get_log("browser")]
-
-    def requests(self) -> list[str]:
-        messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        return [
-            found["params"]["request"]["url"] for found in messages if found["method"] == "Network.requestWillBeSent"
-        ]
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Browser
+from chromium_page import Browser
 
 from comseclab.report import build
 from comseclab.report.charts import CHARTS
@@ -65,14 +65,13 @@ def test_dark_scheme_reaches_the_charts(demo: Path, browser: Browser) -> None:
 
 def test_marks_tell_their_numbers(demo: Path, browser: Browser) -> None:
     browser.open(demo / "report.html")
-    browser.run("document.querySelector('#chart-ratio-to-baseline').scrollIntoView()")
-    browser.run(
-        "(mark => { const box = mark.getBoundingClientRect(); mark.dispatchEvent(new PointerEvent('pointermove', "
-        "{bubbles: true, clientX: box.x, clientY: box.y})); })"
-        "(document.querySelector('#chart-ratio-to-baseline .wide [aria-label]'))"
+    text, hidden = browser.run(
+        "(mark => { const box = mark.getBoundingClientRect(); const tip = document.querySelector('#tip'); "
+        "mark.dispatchEvent(new PointerEvent('pointermove', {bubbles: true, clientX: box.x, clientY: box.y})); "
+        "return [tip.innerText, tip.hidden]; })(document.querySelector('#chart-ratio-to-baseline .wide [aria-label]'))"
     )
-    assert "pairs of trials" in browser.run("document.querySelector('#tip').innerText")
-    assert browser.run("document.querySelector('#tip').hidden") is False
+    assert "pairs of trials" in text
+    assert hidden is False
 
 
 def test_accessible_names(demo: Path, browser: Browser) -> None:

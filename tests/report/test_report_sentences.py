@@ -84,7 +84,7 @@ def test_a_case_without_a_valid_trial_says_so_with_its_reason(analysis: Analysis
 def test_a_missed_deadline(analysis: Analysis) -> None:
     limit = Deadline(
         limit_ns=100_000_000, allowed_share=0.001, n=4800, missed=30, share=0.00625, lower_bound=0.004,
-        upper_bound=0.009,        effective_n=4000, trials=10, trials_with_miss=4, trials_upper_bound=0.7, verdict="missed",
+        upper_bound=0.009, effective_n=4000, trials=10, trials_with_miss=4, trials_upper_bound=0.7, verdict="missed",
     )  # fmt: skip
     assert any(
         "misses its deadline: 30 of 4\u202f800 messages later than 100 ms" in text
