@@ -112,6 +112,16 @@ def test_no_valid_trial_is_not_a_valid_run(tmp_path):
     assert (found.valid, found.cases[0].trials, found.cases[0].invalid) == (False, 0, 1)
 
 
+def test_a_fixed_number_of_pairs_has_a_narrower_interval(tmp_path):
+    folder = write_run(tmp_path / "run", Run([PLAIN, Arm("twin", "tls", "plain")], pairs=5))
+    stopped = analyse(folder).summary.cases[1].ratio_to_baseline
+    campaign = json.loads((folder / "campaign.json").read_text())
+    (folder / "campaign.json").write_text(json.dumps(campaign | {"stop": {"min_pairs": 5, "max_pairs": 5}}))
+    fixed = analyse(folder).summary.cases[1].ratio_to_baseline
+    assert fixed.median == stopped.median
+    assert stopped.low < fixed.low < fixed.high < stopped.high
+
+
 def test_streams_are_told_apart(tmp_path):
     folder = write_run(tmp_path / "run", Run([PLAIN], pairs=2, streams={0: "/scan", 3: "/image"}))
     found = analyse(folder)

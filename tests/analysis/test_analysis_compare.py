@@ -173,7 +173,8 @@ def test_deadline_verdicts():
     burst = deadline(10, 0.01, [200] + [0] * 9, [1000] * 10)
     assert burst is not None
     assert (burst.verdict, burst.trials_with_miss) == ("not resolved", 1)
-    assert burst.effective_n < 100
+    # Design effect 10/9 * 36000 / 10000^2 / (0.02 * 0.98 / 10000) = 204.08; t(9999) and t(9) are 1.96020 and 2.26216.
+    assert burst.effective_n == pytest.approx(10000 / 204.0816 * (1.96020 / 2.26216) ** 2, rel=1e-4)
     assert deadline(10, 0.01, [], []) is None
     everything = deadline(10, 0.01, [10, 10], [10, 10])
     assert everything is not None

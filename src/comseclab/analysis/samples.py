@@ -13,6 +13,11 @@ Columns = dict[str, NDArray[Any]]
 `was_sent` (begin_ns is not null) and `has_arrived` (done_ns is not null)."""
 
 
+RECEIVED = ("reader", "round", "index", "size", "order", "intended_ns", "begin_ns", "serialised_ns", "sent_ns",
+            "arrived_ns", "done_ns")  # fmt: skip
+"""Columns wanted of the messages that arrived."""
+
+
 @dataclass(frozen=True)
 class Counted:
     """The counted messages of one stream of one trial, once per reader. Times are nanoseconds."""
@@ -47,9 +52,9 @@ def count(columns: Columns, messages: int, warm_up: float, rate_hz: float) -> Co
     """
     warm = columns["was_sent"] & (columns["index"] >= ceil(warm_up * messages - 1e-9))
     first = warm & (columns["copy"] == 0)
-    rows = _select(columns, first)
+    rows = _select(columns, first, ("reader", "round", "taken", "has_arrived", "intended_ns", "begin_ns"))
+    came = _select(columns, first & columns["has_arrived"], RECEIVED)
     arrived = rows["has_arrived"]
-    came = _select(rows, arrived)
     latency = _span(came, "begin_ns", "done_ns")
     sent = len(arrived)
     return Counted(
@@ -91,8 +96,9 @@ def reordered(place: NDArray[np.int64], order: NDArray[np.int32], reader: NDArra
     return int(np.count_nonzero(earliest_after < apart))
 
 
-def _select(columns: Columns, mask: NDArray[np.bool_]) -> Columns:
-    return columns if mask.all() else {name: values[mask] for name, values in columns.items()}
+def _select(columns: Columns, mask: NDArray[np.bool_], names: tuple[str, ...]) -> Columns:
+    at = np.flatnonzero(mask)
+    return {name: columns[name].take(at) for name in names}
 
 
 def _span(rows: Columns, begin: str, end: str) -> Floats:
@@ -103,14 +109,20 @@ def _place(rows: Columns) -> NDArray[np.int64]:
     return rows["reader"].astype(np.int64) << 48 | rows["round"].astype(np.int64) << 32 | rows["index"].astype(np.int64)
 
 
-def _rounds(rows: Columns) -> list[int]:
-    return [int(found) for found in np.flatnonzero(np.bincount(rows["round"]))]
+def _rounds(rows: Columns) -> dict[int, slice | NDArray[np.bool_]]:
+    """By number of round, its rows."""
+    rounds = rows["round"]
+    if not len(rounds):
+        return {}
+    numbers = range(int(rounds.min()), int(rounds.max()) + 1)
+    if len(numbers) == 1:
+        return {numbers[0]: slice(None)}
+    return {number: within for number in numbers if (within := rounds == number).any()}
 
 
 def _since_round(rows: Columns) -> Floats:
     since = np.empty(len(rows["begin_ns"]))
-    for number in _rounds(rows):
-        within = rows["round"] == number
+    for within in _rounds(rows).values():
         begin = rows["begin_ns"][within]
         since[within] = begin - begin.min()
     return since
@@ -119,18 +131,17 @@ def _since_round(rows: Columns) -> Floats:
 def _rate(rows: Columns, column: str) -> float | None:
     """Messages per second by `column`, pauses between rounds left out; None with too few messages."""
     intervals, duration = 0, 0
-    one_reader = rows["reader"] == rows["reader"][:1] if len(rows["reader"]) else rows["has_arrived"]
-    for number in _rounds(rows):
-        times = rows[column][one_reader & (rows["round"] == number)]
-        intervals += len(times) - 1
-        duration += int(times.max() - times.min())
+    for within in _rounds(rows).values():
+        times, readers = rows[column][within], rows["reader"][within]
+        first, last = int(times.min()), int(times.max())
+        intervals += int(np.count_nonzero(readers == readers[0])) - 1
+        duration += last - first
     return intervals / duration * 1e9 if duration > 0 else None
 
 
 def _throughput(came: Columns, rows: Columns) -> float | None:
-    bits, duration = 0, 0
-    for number in _rounds(came):
-        within = came["round"] == number
+    bits, duration, sent = 0, 0, _rounds(rows)
+    for number, within in _rounds(came).items():
         bits += 8 * int(came["size"][within].sum(dtype=np.int64))
-        duration += int(came["done_ns"][within].max() - rows["begin_ns"][rows["round"] == number].min())
+        duration += int(came["done_ns"][within].max() - rows["begin_ns"][sent[number]].min())
     return bits / duration * 1e9 if duration > 0 else None

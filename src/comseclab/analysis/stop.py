@@ -34,7 +34,6 @@ def enough(pair_ratios: Sequence[float], precision: float = 0.1, min_pairs: int 
         return Decision(True, "no ratio: lost", interval)
     if interval is None or interval.low is None or interval.high is None:
         return Decision(False, "not precise yet", interval)
-    within = interval.low >= interval.estimate * (1 - precision) and interval.high <= interval.estimate * (
-        1 + precision
-    )
+    least, most = interval.estimate * (1 - precision), interval.estimate * (1 + precision)
+    within = least <= interval.low and interval.high <= most
     return Decision(within, "precise" if within else "not precise yet", interval)
