@@ -169,7 +169,11 @@ def _record(random: np.random.Generator, closed: TrialRecord, workload: str, lin
                 contradictions=[],
             ),
             "switch": {"realtime": True},
-            "transport": {"name": "fastdds", "version": "2.9.1"},
+            "transport": {
+                "transport": "fastdds",
+                "version": "2.9.1",
+                "nodes": {"robot-publisher": {"closed": {"memory_locked": True}}},
+            },
             "outcomes": ["overload: the writer fell behind its schedule"]
             if (workload, link, secured) == ("image", "ethernet", True)
             else [],

@@ -12,6 +12,7 @@ from comseclab.report.caveats import Caveat, find
 from comseclab.report.sentences import verdicts
 from comseclab.results.record import TrialRecord
 from comseclab.results.store import RunFolder
+from comseclab.trial.spec import TrialSpec
 
 
 @pytest.fixture(scope="module")
@@ -106,20 +107,30 @@ def test_many_comparisons_begin_with_an_overview(analysis: Analysis) -> None:
     assert len(texts) == 6
 
 
-def kinds(analysis: Analysis, records: list[TrialRecord], **changes: Any) -> set[Caveat]:
+def kinds(analysis: Analysis, demo: Path, records: list[TrialRecord], **changes: Any) -> set[Caveat]:
     rows = [row.model_copy(update=changes) for row in analysis.summary.cases]
     summary = analysis.summary.model_copy(update={"cases": rows})
-    return {warning.kind for warning in find(summary, panels(summary, analysis.charts.cases), records, [])}
+    specs = [TrialSpec.model_validate_json(path.read_text()) for path in demo.glob("trials/*/spec.json")]
+    return {warning.kind for warning in find(summary, panels(summary, analysis.charts.cases), records, specs)}
 
 
 def test_caveats_appear_when_and_only_when_they_hold(analysis: Analysis, demo: Path) -> None:
     records = RunFolder.open(demo).records()
-    plain = kinds(analysis, records)
+    plain = kinds(analysis, demo, records)
     assert Caveat.SHORT_TAIL in plain
-    assert not plain & {Caveat.NO_REALTIME, Caveat.STEAL, Caveat.NO_VALID_TRIAL, Caveat.FEW_PAIRS, Caveat.MOSTLY_LOST}
+    assert not plain & {
+        Caveat.NO_REALTIME,
+        Caveat.MEMORY_NOT_LOCKED,
+        Caveat.STEAL,
+        Caveat.NO_VALID_TRIAL,
+        Caveat.FEW_PAIRS,
+        Caveat.MOSTLY_LOST,
+    }
     few = ratio(1.0, 0.9, 1.1, "not resolved").model_copy(update={"pairs": 3})
     assert {Caveat.FEW_PAIRS, Caveat.NOT_RESOLVED, Caveat.MOSTLY_LOST} <= kinds(
         analysis, records, ratio_to_baseline=few, loss=0.6
     )
-    refused = [record.model_copy(update={"switch": {"realtime": False}, "steal_s": 3.0}) for record in records]
-    assert {Caveat.NO_REALTIME, Caveat.STEAL} <= kinds(analysis, refused)
+    nodes = {"nodes": {"robot-publisher": {"closed": {"memory_locked": False}}, "killed": {"closed": None}}}
+    refusal = {"switch": {"realtime": False}, "transport": nodes, "steal_s": 3.0}
+    refused = [record.model_copy(update=refusal) for record in records]
+    assert {Caveat.NO_REALTIME, Caveat.MEMORY_NOT_LOCKED, Caveat.STEAL} <= kinds(analysis, demo, refused)

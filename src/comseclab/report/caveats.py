@@ -98,9 +98,9 @@ def _of_machine(records: Sequence[TrialRecord], specs: Sequence[TrialSpec]) -> I
 
 
 def _unlocked(record: TrialRecord) -> bool:
-    statistics = record.transport.get("statistics", {})
-    nodes = statistics.values() if isinstance(statistics, dict) else ()
-    return any(isinstance(node, dict) and node.get("memory_locked") is False for node in nodes)
+    """Whether a node asked for locked memory in vain, as it said on closing."""
+    closed = [node.get("closed") or {} for node in record.transport.get("nodes", {}).values()]
+    return any(node.get("memory_locked") is False for node in closed)
 
 
 def _spread(trials: Sequence[object]) -> float:

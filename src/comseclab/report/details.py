@@ -199,7 +199,7 @@ def _text(name: str, value: Any) -> str:
 
 
 def _stack(record: TrialRecord) -> str:
-    return " ".join(str(record.transport[key]) for key in ("name", "version") if record.transport.get(key))
+    return " ".join(str(record.transport[key]) for key in ("transport", "version") if record.transport.get(key))
 
 
 def _pinning(data: RunData) -> list[str]:

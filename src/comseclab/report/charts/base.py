@@ -137,7 +137,7 @@ def _up(value: float) -> float:
     return float(decade * 3 if value <= decade * 3 else decade * 10)
 
 
-STEPS = ((1.0, 1.5, 2, 2.5, 3, 4, 5, 6, 8), (1.0, 1.5, 2, 3, 5), (1.0, 2, 5), (1.0, 3), (1.0,))
+STEPS = ((1.0, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8), (1.0, 1.5, 2, 3, 5), (1.0, 2, 5), (1.0, 3), (1.0,))
 
 
 def time_axis(domain: tuple[float, float], room: int, **looks: Any) -> alt.Axis:

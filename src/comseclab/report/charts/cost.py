@@ -141,7 +141,7 @@ def _breakdown_panel(panel: Panel, canvas: Canvas, room: int) -> Plot:
     x = alt.X(
         "value:Q",
         stack="zero",
-        axis=alt.Axis(title=None, labelExpr=f"datum.label + ' {unit.name}'", tickCount=width // 110),
+        axis=alt.Axis(title=None, labelExpr=f"datum.label + ' {unit.name}'", tickCount=max(3, width // 110)),
     )
     y = alt.Y("arm:N", sort=order(panel), axis=names_axis(room))
     tip = alt.Description("tip:N")
