@@ -1,15 +1,17 @@
 """Runs a command as root under another kernel: User-Mode Linux, an ordinary process of the host."""
 
-import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 GUEST = Path(__file__).with_name("guest.py")
 MEMORY_MB = 384
+CONTAINED = ["setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child"]
+"""A guest is several processes: in a PID namespace they all end with the first, and that with this process."""
+if os.geteuid() != 0:
+    CONTAINED.append("--map-root-user")
 
 
 def run(
@@ -33,9 +35,8 @@ def run(
     ]  # fmt: skip
     console = folder / "console"
     with console.open("wb") as out:
-        # A session of its own, to be killed as a whole; and killed by the kernel should this process be killed.
         guest = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", str(kernel), *arguments],
+            [*CONTAINED, str(kernel), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
@@ -47,8 +48,7 @@ def run(
         except subprocess.TimeoutExpired:
             raise RuntimeError(f"guest still running after {timeout_s} s:\n{report(folder)}") from None
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(guest.pid, signal.SIGKILL)
+            guest.kill()
             guest.wait()
     if not (folder / "exit").exists() or (folder / "exit").read_text() != "0":
         raise RuntimeError(report(folder))
