@@ -128,7 +128,7 @@ def test_caveats_appear_when_and_only_when_they_hold(analysis: Analysis, demo: P
     }
     few = ratio(1.0, 0.9, 1.1, "not resolved").model_copy(update={"pairs": 3})
     assert {Caveat.FEW_PAIRS, Caveat.NOT_RESOLVED, Caveat.MOSTLY_LOST} <= kinds(
-        analysis, records, ratio_to_baseline=few, loss=0.6
+        analysis, demo, records, ratio_to_baseline=few, loss=0.6
     )
     nodes = {"nodes": {"robot-publisher": {"closed": {"memory_locked": False}}, "killed": {"closed": None}}}
     refusal = {"switch": {"realtime": False}, "transport": nodes, "steal_s": 3.0}
