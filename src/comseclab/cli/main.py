@@ -1,7 +1,9 @@
 """The command line: it prints one line for a user's mistake and exits with a documented code."""
 
 import errno
+import os
 import sys
+from typing import NoReturn
 
 import typer
 
@@ -61,10 +63,19 @@ def main() -> None:
             fail(f"the disk is full ({error.filename or 'writing results'}): free space, then continue with --resume")
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             fail(f"no right to use {error.filename or 'a file'}: {error.strerror}")
-        raise
+        fail_unforeseen(error)
+    except Exception as error:
+        fail_unforeseen(error)
 
 
-def fail(message: str) -> None:
+def fail_unforeseen(error: Exception) -> NoReturn:
+    """One line for a defect of our own, too; COMSECLAB_DEBUG=1 shows where it is."""
+    if os.environ.get("COMSECLAB_DEBUG"):
+        raise error
+    fail(f"an unforeseen {type(error).__name__}: {error} (COMSECLAB_DEBUG=1 shows where; please report it)")
+
+
+def fail(message: str) -> NoReturn:
     """Print one line and exit with the code for wrong input or environment."""
     print(f"comseclab: {message}", file=sys.stderr)
     sys.exit(EXIT_INPUT)

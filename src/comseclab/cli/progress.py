@@ -42,11 +42,14 @@ class CampaignProgress:
         left = f"about {duration(remaining * self._seconds / self._done)} left"
         self._bar.update(self._task, completed=self._done, total=self._done + remaining, left=left)
         if record.status == "invalid":
-            self._bar.console.print(f"trial {record.number} ({record.case}) is invalid: {'; '.join(record.reasons)}")
+            self._say(f"trial {record.number} ({record.case}) is invalid: {'; '.join(record.reasons)}")
         elif not self._console.is_terminal:
             outcome = f" ({'; '.join(record.outcomes)})" if record.outcomes else ""
             at = time.strftime("%H:%M:%S")
-            self._console.print(f"{at} trial {record.number}: {record.case}, pair {record.pair + 1}{outcome}; {left}")
+            self._say(f"{at} trial {record.number}: {record.case}, pair {record.pair + 1}{outcome}; {left}")
+
+    def _say(self, line: str) -> None:
+        self._bar.console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
 def duration(seconds: float) -> str:

@@ -25,9 +25,7 @@ def run(
       comseclab run plans/demo.toml --recording drive.mcap --topic /scan --topic /image
       comseclab run plans/demo.toml --resume
     """
-    from comseclab import laboratory
     from comseclab import plan as plans
-    from comseclab.cli import carry_out
     from comseclab.errors import LabError
 
     if (topic or each_topic) and recording is None:
@@ -35,6 +33,8 @@ def run(
     if resume:
         if recording or only or dry_run:
             raise LabError("--resume goes on as the run began", "leave --recording, --only and --dry-run out")
+        from comseclab import laboratory
+
         work = laboratory.reopen(run_to_resume(plan, out))
     else:
         chosen = plans.load_plan(plan)
@@ -44,9 +44,15 @@ def run(
         if only is not None:
             cases = plans.only(chosen, cases, only)
         if dry_run:
-            carry_out.show_cases(chosen, cases)
+            from comseclab.cli.cases import show_cases
+
+            show_cases(chosen, cases)
             return
+        from comseclab import laboratory
+
         work = laboratory.begin(chosen, cases, plan.read_text(), out)
+    from comseclab.cli import carry_out
+
     raise typer.Exit(laboratory.exit_code(carry_out.carry_out(work)))
 
 
