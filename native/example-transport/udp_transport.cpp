@@ -1,9 +1,9 @@
 // A transport over plain UDP: the shortest complete one, to copy from and to test with.
 //
 // Settings: {"listen": "ADDRESS:PORT", "peers": ["ADDRESS"]}. Each node takes the first free of sixteen ports from PORT
-// on; it looks for its peers at the same sixteen ports of each peer's address. A datagram begins with a Prefix. A reader
-// sends hellos until it is answered and from then on to keep the match alive; a writer answers, and sends its data to
-// whom it has heard from. Nothing is sent again, and a message must fit one datagram.
+// on; it looks for its peers at the same sixteen ports of each peer's address. A datagram begins with a Prefix. A
+// reader sends hellos until it is answered and from then on to keep the match alive; a writer answers, and sends its
+// data to whom it has heard from. Nothing is sent again, and a message must fit one datagram.
 
 #include <arpa/inet.h>
 #include <comseclab/transport.h>
@@ -143,7 +143,8 @@ struct comseclab_transport {
   }
 
   [[nodiscard]] std::string statistics() const {
-    return nlohmann::json{{"messages_sent", messages_sent_.load()}, {"messages_received", messages_received_.load()}}.dump();
+    return nlohmann::json{{"messages_sent", messages_sent_.load()}, {"messages_received", messages_received_.load()}}
+        .dump();
   }
 
  private:
@@ -338,7 +339,9 @@ comseclab_status statistics(comseclab_transport* transport, char* json, size_t c
   return COMSECLAB_OK;
 }
 
-void close_transport(comseclab_transport* transport) { delete transport; }
+void close_transport(comseclab_transport* transport) {
+  delete transport;
+}
 
 }  // namespace
 

@@ -44,7 +44,9 @@ class Clock {
     return reference_ns_ + static_cast<int64_t>((static_cast<Wide>(ticks - reference_tick_) * multiplier_) >> shift_);
   }
 
-  [[nodiscard]] int64_t now_ns() const { return ns_of(ticks()); }
+  [[nodiscard]] int64_t now_ns() const {
+    return ns_of(ticks());
+  }
 
   static int64_t monotonic_ns() {
     timespec now{};

@@ -144,8 +144,12 @@ class Compiler {
   Wire wire_;
 };
 
-const Owned& owned_at(const std::byte* at) { return *reinterpret_cast<const Owned*>(at); }
-Owned& owned_at(std::byte* at) { return *reinterpret_cast<Owned*>(at); }
+const Owned& owned_at(const std::byte* at) {
+  return *reinterpret_cast<const Owned*>(at);
+}
+Owned& owned_at(std::byte* at) {
+  return *reinterpret_cast<Owned*>(at);
+}
 
 /// Position on the wire, with CDR's alignment counted from behind the encapsulation header.
 template <Wire wire, typename Byte>

@@ -13,7 +13,9 @@ using nlohmann::json;
 
 const std::string kRemedy = "see Node in docs/formats.md";
 
-[[noreturn]] void refuse(const std::string& what) { throw Fatal("node configuration: " + what, kRemedy); }
+[[noreturn]] void refuse(const std::string& what) {
+  throw Fatal("node configuration: " + what, kRemedy);
+}
 
 const json& member(const json& object, const std::string& key) {
   const auto found = object.find(key);
@@ -76,7 +78,8 @@ StreamConfig parse_stream(const json& stream, Role role, size_t transports) {
   parsed.echo = value<bool>(stream, "echo");
   if (role == Role::publisher) parsed.spool = value<std::string>(stream, "spool");
   if (parsed.id >= 10000) refuse("stream id " + std::to_string(parsed.id) + " is not below 10000");
-  if (parsed.transport >= transports) refuse("stream " + std::to_string(parsed.id) + " names a transport that is not listed");
+  if (parsed.transport >= transports)
+    refuse("stream " + std::to_string(parsed.id) + " names a transport that is not listed");
   if (!parsed.type.empty() && parsed.codec != "cdr" && parsed.codec != "ros1") {
     refuse("codec '" + parsed.codec + "' is neither cdr nor ros1");
   }

@@ -53,7 +53,9 @@ void Control::emit(const nlohmann::json& event) const {
   }
 }
 
-void Control::wake() const { eventfd_write(wake_, 1); }
+void Control::wake() const {
+  eventfd_write(wake_, 1);
+}
 
 Control::Wakeup Control::wait() {
   while (true) {

@@ -33,8 +33,8 @@ struct Prepared {
   size_t footprint = 0;
 };
 
-/// Keeps prepared messages ahead of a sender: a thread reads and decodes them into a ring bounded in number and bytes, so
-/// that a recording of any length takes no more memory than the bound.
+/// Keeps prepared messages ahead of a sender: a thread reads and decodes them into a ring bounded in number and bytes,
+/// so that a recording of any length takes no more memory than the bound.
 class Feed {
  public:
   static constexpr size_t kMessages = 64;

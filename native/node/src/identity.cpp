@@ -18,11 +18,10 @@ struct Header {
 
 bool is_header(const Layout& layout) {
   if (layout.name != kHeaderType) return false;
-  const bool expected = layout.fields.size() == 3 && layout.size == sizeof(Header) &&
-                        layout.fields[1].kind == Field::Kind::nested &&
-                        layout.fields[1].offset == offsetof(Header, sec) && layout.fields[1].nested->size == 8 &&
-                        layout.fields[2].kind == Field::Kind::string &&
-                        layout.fields[2].offset == offsetof(Header, frame_id);
+  const bool expected =
+      layout.fields.size() == 3 && layout.size == sizeof(Header) && layout.fields[1].kind == Field::Kind::nested &&
+      layout.fields[1].offset == offsetof(Header, sec) && layout.fields[1].nested->size == 8 &&
+      layout.fields[2].kind == Field::Kind::string && layout.fields[2].offset == offsetof(Header, frame_id);
   if (!expected) throw Fatal("std_msgs/msg/Header is not described as stamp and frame_id", "correct its description");
   return true;
 }
@@ -68,8 +67,9 @@ Carrier::Carrier(const Layout& layout) : type_(layout.name) {
   uint32_t missing = kMarkBytes;
   collect(layout, 0, missing);
   if (missing > 0) {
-    throw Fatal("messages of type " + type_ + " cannot carry their identity: no header, and fewer than 24 leading bytes",
-                "choose another topic");
+    throw Fatal(
+        "messages of type " + type_ + " cannot carry their identity: no header, and fewer than 24 leading bytes",
+        "choose another topic");
   }
 }
 

@@ -20,7 +20,9 @@ uint32_t primitive_width(const std::string& type) {
   return found == widths.end() ? 0 : found->second;
 }
 
-uint32_t round_up(uint32_t value, uint32_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+uint32_t round_up(uint32_t value, uint32_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
 
 /// "float32[9]" -> "float32", 9; "float32[]" -> "float32", sequence; "float32" -> one.
 struct Shape {
@@ -48,7 +50,9 @@ const Owned& owned_at(const std::byte* data, uint32_t offset) {
   return *reinterpret_cast<const Owned*>(data + offset);
 }
 
-size_t width_in(const Field& field) { return field.nested != nullptr ? field.nested->size : field.width; }
+size_t width_in(const Field& field) {
+  return field.nested != nullptr ? field.nested->size : field.width;
+}
 
 void release(const Layout& layout, const std::byte* data) {
   if (!layout.owns) return;
@@ -161,7 +165,8 @@ void Types::append(Layout& layout, const std::string& type, bool ros1_only) {
       size = uint64_t{shape.count} * field.nested->size;
     }
   }
-  layout.owns = layout.owns || (field.kind == Field::Kind::nested ? field.nested->owns : field.kind != Field::Kind::primitive);
+  layout.owns =
+      layout.owns || (field.kind == Field::Kind::nested ? field.nested->owns : field.kind != Field::Kind::primitive);
   field.offset = round_up(layout.size, alignment);
   if (field.offset + size > kLargestStruct) throw Fatal("type " + layout.name + " is too large", "use sequences");
   layout.size = field.offset + static_cast<uint32_t>(size);
@@ -169,8 +174,7 @@ void Types::append(Layout& layout, const std::string& type, bool ros1_only) {
   layout.fields.push_back(field);
 }
 
-Message::Message(const Layout& layout)
-    : layout_(&layout), data_(static_cast<std::byte*>(std::calloc(1, layout.size))) {
+Message::Message(const Layout& layout) : layout_(&layout), data_(static_cast<std::byte*>(std::calloc(1, layout.size))) {
   if (data_ == nullptr) throw std::bad_alloc();
 }
 
@@ -180,7 +184,9 @@ Message::~Message() {
   std::free(data_);
 }
 
-size_t Message::footprint() const { return layout_->size + footprint_of(*layout_, data_); }
+size_t Message::footprint() const {
+  return layout_->size + footprint_of(*layout_, data_);
+}
 
 void assign(Owned& owned, uint64_t count, size_t width, bool zero) {
   std::free(owned.data);

@@ -37,7 +37,8 @@ const comseclab_transport_api& load_transport(const std::string& path) {
     throw Fatal(std::string("cannot load transport: ") + dlerror(), "build it, or install its middleware");
   }
   const auto entry = reinterpret_cast<Entry>(dlsym(library, "comseclab_transport_entry"));
-  if (entry == nullptr) throw Fatal(path + " is no transport: it lacks comseclab_transport_entry", "name another library");
+  if (entry == nullptr)
+    throw Fatal(path + " is no transport: it lacks comseclab_transport_entry", "name another library");
   const comseclab_transport_api* api = entry();
   check(api, path);
   return *api;

@@ -18,12 +18,11 @@ constexpr int kWrongInput = 2;
 
 int print_calibration() {
   const comseclab::Calibration calibration = comseclab::calibrate();
-  const nlohmann::json result = {
-      {"source", calibration.source == comseclab::ClockSource::tsc ? "tsc" : "monotonic"},
-      {"ticks_per_second", calibration.ticks_per_second},
-      {"reference_tick", calibration.reference_tick},
-      {"reference_ns", calibration.reference_ns},
-      {"read_cost_ns", comseclab::read_cost_ns(comseclab::Clock(calibration))}};
+  const nlohmann::json result = {{"source", calibration.source == comseclab::ClockSource::tsc ? "tsc" : "monotonic"},
+                                 {"ticks_per_second", calibration.ticks_per_second},
+                                 {"reference_tick", calibration.reference_tick},
+                                 {"reference_ns", calibration.reference_ns},
+                                 {"read_cost_ns", comseclab::read_cost_ns(comseclab::Clock(calibration))}};
   std::cout << result << std::endl;
   return EXIT_SUCCESS;
 }

@@ -136,8 +136,12 @@ void Node::open_transports() {
     for (const StreamConfig& stream : config_.streams) {
       if (&transport != transports_[stream.transport].get() || limits.max_message_size == 0) continue;
       if (stream.max_size > limits.max_message_size) {
-        control_.emit({{"event", "transport"}, {"kind", "rejected"}, {"stream", stream.id}, {"count", 0},
-                       {"text", "messages may exceed this transport's " + std::to_string(limits.max_message_size) + " bytes"}});
+        control_.emit(
+            {{"event", "transport"},
+             {"kind", "rejected"},
+             {"stream", stream.id},
+             {"count", 0},
+             {"text", "messages may exceed this transport's " + std::to_string(limits.max_message_size) + " bytes"}});
       }
     }
     control_.emit({{"event", "opened"},
@@ -153,7 +157,8 @@ void Node::open_streams() {
     streams_.push_back(std::make_unique<Stream>(Stream{config, *transports_[config.transport]}));
     Stream& stream = *streams_.back();
     if (!config.type.empty()) {
-      stream.typed = std::make_unique<Typed>(types_.layout(config.type), config.codec == "ros1" ? Wire::ros1 : Wire::cdr);
+      stream.typed =
+          std::make_unique<Typed>(types_.layout(config.type), config.codec == "ros1" ? Wire::ros1 : Wire::cdr);
     }
     if (config_.role == Role::publisher) {
       open_writing(stream);
@@ -203,7 +208,8 @@ comseclab_writer* Node::advertise(const Stream& stream) const {
   comseclab_writer* writer = nullptr;
   comseclab_error error{};
   if (stream.transport.api->advertise(stream.transport.handle, &described.c, &writer, &error) != COMSECLAB_OK) {
-    throw Fatal("cannot write " + described.topic + ": " + error.text, "correct the stream or the transport's settings");
+    throw Fatal("cannot write " + described.topic + ": " + error.text,
+                "correct the stream or the transport's settings");
   }
   return writer;
 }

@@ -29,6 +29,8 @@ bool Pacer::wait_until(int64_t target_ns) const {
   return false;
 }
 
-void shorten_timer_slack() { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
+void shorten_timer_slack() {
+  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+}
 
 }  // namespace comseclab

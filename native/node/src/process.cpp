@@ -16,11 +16,13 @@ void apply_scheduling(const Config& config) {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     for (const int cpu : config.cpus) {
-      if (cpu < 0 || cpu >= CPU_SETSIZE) throw Fatal("CPU " + std::to_string(cpu) + " does not exist", "correct 'cpus'");
+      if (cpu < 0 || cpu >= CPU_SETSIZE)
+        throw Fatal("CPU " + std::to_string(cpu) + " does not exist", "correct 'cpus'");
       CPU_SET(static_cast<size_t>(cpu), &cpus);
     }
     if (sched_setaffinity(0, sizeof cpus, &cpus) != 0) {
-      throw Fatal(std::string("cannot run on the asked-for CPUs: ") + std::strerror(errno), "name CPUs of this machine");
+      throw Fatal(std::string("cannot run on the asked-for CPUs: ") + std::strerror(errno),
+                  "name CPUs of this machine");
     }
   }
   if (config.fifo_priority) {

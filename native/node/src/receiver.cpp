@@ -7,7 +7,9 @@
 namespace comseclab {
 namespace {
 
-uint64_t key(uint32_t round, uint32_t index) { return uint64_t{round} << 32U | index; }
+uint64_t key(uint32_t round, uint32_t index) {
+  return uint64_t{round} << 32U | index;
+}
 
 }  // namespace
 

@@ -57,15 +57,17 @@ class OutputFile {
 }  // namespace
 
 FaultedMemory::FaultedMemory(size_t bytes)
-    : data_(mmap(nullptr, std::max<size_t>(bytes, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
-                 -1, 0)),
+    : data_(mmap(nullptr, std::max<size_t>(bytes, 1), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0)),
       bytes_(std::max<size_t>(bytes, 1)) {
   if (data_ == MAP_FAILED) {
     throw Fatal("no memory for " + std::to_string(bytes >> 20U) + " MiB of records", "ask for fewer messages a trial");
   }
 }
 
-FaultedMemory::~FaultedMemory() { munmap(data_, bytes_); }
+FaultedMemory::~FaultedMemory() {
+  munmap(data_, bytes_);
+}
 
 template <typename Record>
 size_t Recorder<Record>::write(const std::filesystem::path& path, const Clock& clock) {

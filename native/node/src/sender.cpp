@@ -81,10 +81,10 @@ void Sender::send_one(Prepared& prepared, int64_t intended_ns) {
   }
   const int64_t serialised = clock.ticks();
   comseclab_error error{};
-  const comseclab_status status = bytes.empty() ? COMSECLAB_TOO_LARGE
-                                                : parts_.api.publish(parts_.writer,
-                                                                     reinterpret_cast<const uint8_t*>(bytes.data()),
-                                                                     bytes.size(), &error);
+  const comseclab_status status =
+      bytes.empty()
+          ? COMSECLAB_TOO_LARGE
+          : parts_.api.publish(parts_.writer, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), &error);
   const int64_t sent = clock.ticks();
   Send send{};
   send.stream = static_cast<uint16_t>(parts_.source.stream);

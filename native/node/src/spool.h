@@ -7,7 +7,8 @@
 
 namespace comseclab {
 
-/// The messages of one stream, on disk (docs/formats.md, "Spool"): the index is mapped, payloads are read when asked for.
+/// The messages of one stream, on disk (docs/formats.md, "Spool"): the index is mapped, payloads are read when asked
+/// for.
 class Spool {
  public:
   struct Entry {

@@ -53,7 +53,7 @@ typedef struct {
   uint32_t stream; /* the id given in comseclab_stream */
   int is_writer;   /* 1: concerns the writer, 0: the reader */
   uint64_t count;
-  const char *text; /* may be NULL */
+  const char* text; /* may be NULL */
 } comseclab_event;
 
 /* Who sent a message, as far as the middleware tells the application; zeros where it does not. */
@@ -61,25 +61,25 @@ typedef struct {
   uint8_t bytes[16];
 } comseclab_sender;
 
-typedef void (*comseclab_on_event)(void *context, const comseclab_event *event);
+typedef void (*comseclab_on_event)(void* context, const comseclab_event* event);
 /* bytes are valid only during the call. */
-typedef void (*comseclab_on_message)(void *context, const uint8_t *bytes, size_t size,
-                                     const comseclab_sender *claimed_sender);
+typedef void (*comseclab_on_message)(void* context, const uint8_t* bytes, size_t size,
+                                     const comseclab_sender* claimed_sender);
 
 typedef struct {
   uint32_t struct_size;
-  const char *node;     /* the node's name, unique in the trial */
-  const char *settings; /* a JSON object, from the middleware's part of the laboratory */
+  const char* node;     /* the node's name, unique in the trial */
+  const char* settings; /* a JSON object, from the middleware's part of the laboratory */
   comseclab_on_event on_event;
-  void *context;
+  void* context;
 } comseclab_open;
 
 typedef struct {
   uint32_t struct_size;
   uint32_t stream;   /* id, unique in the trial */
-  const char *topic; /* ROS name, e.g. "/scan" */
-  const char *type;  /* ROS 2 type, e.g. "sensor_msgs/msg/LaserScan"; "" for an opaque payload */
-  const char *codec; /* "cdr": bytes are CDR with the 4-byte encapsulation header; "ros1"; "opaque" */
+  const char* topic; /* ROS name, e.g. "/scan" */
+  const char* type;  /* ROS 2 type, e.g. "sensor_msgs/msg/LaserScan"; "" for an opaque payload */
+  const char* codec; /* "cdr": bytes are CDR with the 4-byte encapsulation header; "ros1"; "opaque" */
   int reliable;
   uint32_t max_size; /* the largest message of this stream */
   double rate_hz;    /* mean rate, to size queues */
@@ -95,29 +95,29 @@ typedef struct {
 typedef struct {
   uint32_t abi_version; /* COMSECLAB_TRANSPORT_ABI */
   uint32_t struct_size;
-  const char *name;    /* e.g. "fastdds" */
-  const char *version; /* of the middleware as loaded, e.g. "2.9.1" */
+  const char* name;    /* e.g. "fastdds" */
+  const char* version; /* of the middleware as loaded, e.g. "2.9.1" */
 
-  comseclab_status (*limits)(comseclab_limits *out);
-  comseclab_status (*open)(const comseclab_open *request, comseclab_transport **out, comseclab_error *error);
-  comseclab_status (*advertise)(comseclab_transport *transport, const comseclab_stream *stream,
-                                comseclab_writer **out, comseclab_error *error);
-  comseclab_status (*subscribe)(comseclab_transport *transport, const comseclab_stream *stream,
-                                comseclab_on_message on_message, void *context, comseclab_reader **out,
-                                comseclab_error *error);
-  comseclab_status (*publish)(comseclab_writer *writer, const uint8_t *bytes, size_t size,
-                              comseclab_error *error);
+  comseclab_status (*limits)(comseclab_limits* out);
+  comseclab_status (*open)(const comseclab_open* request, comseclab_transport** out, comseclab_error* error);
+  comseclab_status (*advertise)(comseclab_transport* transport, const comseclab_stream* stream, comseclab_writer** out,
+                                comseclab_error* error);
+  comseclab_status (*subscribe)(comseclab_transport* transport, const comseclab_stream* stream,
+                                comseclab_on_message on_message, void* context, comseclab_reader** out,
+                                comseclab_error* error);
+  comseclab_status (*publish)(comseclab_writer* writer, const uint8_t* bytes, size_t size, comseclab_error* error);
   /* Writes a JSON object of the middleware's own counters, zero-terminated, cut at capacity. */
-  comseclab_status (*statistics)(comseclab_transport *transport, char *json, size_t capacity);
+  comseclab_status (*statistics)(comseclab_transport* transport, char* json, size_t capacity);
   /* Ends all writers and readers; no callback comes after it returns. */
-  void (*close)(comseclab_transport *transport);
+  void (*close)(comseclab_transport* transport);
 } comseclab_transport_api;
 
 /* The one exported symbol. Returns a table with static lifetime. */
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
-const comseclab_transport_api *comseclab_transport_entry(void);
+const comseclab_transport_api*
+comseclab_transport_entry(void);
 
 #ifdef __cplusplus
 }
