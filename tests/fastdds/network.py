@@ -36,6 +36,14 @@ class Namespace:
     def run(self, *command: str) -> None:
         subprocess.run(self.within(list(command)), check=True)
 
+    def wait_for_carrier(self, interface: str) -> None:
+        """The kernel brings a veth up some time after it was asked to; until then Fast DDS does not see it."""
+        show = self.within(["ip", "-oneline", "link", "show", "dev", interface])
+        deadline = time.monotonic() + 10
+        while b"state UP" not in subprocess.run(show, capture_output=True, check=True).stdout:
+            assert time.monotonic() < deadline, f"{interface} has no carrier"
+            time.sleep(0.01)
+
     def close(self) -> None:
         self.holder.kill()
         self.holder.wait()
@@ -63,6 +71,8 @@ def veth_pair() -> Iterator[tuple[Namespace, Namespace]]:
                 namespace.run("ip", "address", "add", f"{address}/24", "dev", "wire")
                 namespace.run("ip", "link", "set", "wire", "up")
                 namespace.run("sysctl", "--quiet", "net.ipv4.ipfrag_high_thresh=134217728")
+            for namespace in (left, right):
+                namespace.wait_for_carrier("wire")
             yield left, right
         finally:
             right.close()

@@ -183,6 +183,12 @@ def test_wrong_settings_are_named(settings: dict[str, Any], cause: str) -> None:
         assert cause in Node(namespace, "subscribe", settings).end()["error"]
 
 
+def test_an_address_of_no_interface_is_an_error() -> None:
+    with loopback() as namespace:
+        error = Node(namespace, "subscribe", {"addresses": ["10.99.0.1"]}).end()["error"]
+    assert "no interface of the addresses given" in error
+
+
 def test_altered_governance_is_refused_with_a_reason(tmp_path: Path) -> None:
     _, reader = prepared("sros2-default", tmp_path)
     governance = Path(reader["security"]["governance"])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_PCAPNG_SECTION, _PCAPNG_PACKET, _PCAPNG_BYTE_ORDER = 0x0A0D0D0A, 6, b"\x4d\x3c\x2b\x1a"
+_PCAPNG_SECTION, _PCAPNG_PACKET, _PCAPNG_LITTLE = 0x0A0D0D0A, 6, b"\x4d\x3c\x2b\x1a"
 _PCAP_MAGICS = {b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">", b"\x4d\x3c\xb2\xa1": "<", b"\xa1\xb2\x3c\x4d": ">"}
 _ETHERTYPE_IPV4, _PROTOCOL_UDP = b"\x08\x00", 17
 
@@ -47,7 +47,7 @@ def _pcapng(data: mmap.mmap) -> Iterator[bytes]:
     position, order = 0, "<"
     while position + 12 <= len(data):
         if struct.unpack_from("<I", data, position)[0] == _PCAPNG_SECTION:
-            order = "<" if data[position + 8 : position + 12] == _PCAPNG_BYTE_ORDER[::-1] else ">"
+            order = "<" if data[position + 8 : position + 12] == _PCAPNG_LITTLE else ">"
         kind, length = struct.unpack_from(f"{order}II", data, position)
         if length < 12:
             return

@@ -56,7 +56,7 @@ comseclab_sender sender_of(const fdds::SampleInfo& info) {
 using comseclab::fastdds::policy_name;
 
 comseclab_status comseclab_writer::publish(const uint8_t* bytes, size_t size, comseclab_error* error) {
-  if (size > std::numeric_limits<uint32_t>::max() - OctetsType::kOctetsHeader) {
+  if (size > std::numeric_limits<uint32_t>::max() - OctetsType::kMostAdded) {
     return fail(error, "a message may not exceed 4 GiB", COMSECLAB_TOO_LARGE);
   }
   View view{bytes, size};

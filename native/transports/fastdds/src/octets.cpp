@@ -14,8 +14,9 @@ namespace {
 constexpr uint8_t kCdrLittleEndian[4] = {0, 1, 0, 0};
 constexpr uint32_t kCdrHeader = 4;
 
-// RTPS pads a payload to a multiple of four. The last two bits of the encapsulation header say by how many bytes
-// (DDS-XTYPES 1.3, clause 7.6.3.1.2), so that the reader finds the size that was sent.
+// RTPS pads a payload to a multiple of four. We do it first: under payload signing, readers of Fast DDS 2.9.1
+// accept no sample of another size. The last two bits of the encapsulation header say how many bytes were added
+// (DDS-XTypes 1.3, clause 7.6.3.1.2), so that the reader finds the size that was sent.
 constexpr size_t kOptions = 3;
 uint8_t padding(uint32_t size) {
   return static_cast<uint8_t>(-size & 3U);
@@ -24,24 +25,29 @@ uint8_t padding(uint32_t size) {
 
 OctetsType::OctetsType(const std::string& name, Form form, uint32_t max_size) : form_(form) {
   setName(name.c_str());
-  m_typeSize = max_size + kOctetsHeader;
+  m_typeSize = max_size + kMostAdded;
   m_isGetKeyDefined = false;
   auto_fill_type_object(false);
   auto_fill_type_information(false);
 }
 
+uint32_t OctetsType::serialized_size(uint32_t size) const {
+  return header() + size + padding(size);
+}
+
 bool OctetsType::serialize(void* data, SerializedPayload_t* payload) {
   const auto& view = *static_cast<const View*>(data);
   const auto size = static_cast<uint32_t>(view.size);
-  if (size + header() > payload->max_size) return false;
+  if (serialized_size(size) > payload->max_size) return false;
   if (form_ == Form::kOctets) {
     std::memcpy(payload->data, kCdrLittleEndian, sizeof kCdrLittleEndian);
     std::memcpy(payload->data + sizeof kCdrLittleEndian, &size, sizeof size);
   }
   std::memcpy(payload->data + header(), view.bytes, view.size);
+  std::memset(payload->data + header() + size, 0, padding(size));
   if (form_ == Form::kCdr && size >= kCdrHeader) payload->data[kOptions] |= padding(size);
   payload->encapsulation = CDR_LE;
-  payload->length = size + header();
+  payload->length = serialized_size(size);
   return true;
 }
 
@@ -53,7 +59,7 @@ bool OctetsType::deserialize(SerializedPayload_t* payload, void* data) {
   if (form_ == Form::kOctets) {
     std::memcpy(&size, payload->data + sizeof kCdrLittleEndian, sizeof size);
     if (size > payload->length - kOctetsHeader) return false;
-  } else if (size % 4 == 0 && size > kCdrHeader) {  // a payload that was decrypted has its own size already
+  } else if (size % 4 == 0 && size > kCdrHeader) {  // another's payload may come without padding, once decrypted
     size -= payload->data[kOptions] & 3U;
   }
   view = {payload->data + header(), size};
@@ -61,7 +67,7 @@ bool OctetsType::deserialize(SerializedPayload_t* payload, void* data) {
 }
 
 std::function<uint32_t()> OctetsType::getSerializedSizeProvider(void* data) {
-  const auto size = static_cast<uint32_t>(static_cast<const View*>(data)->size) + header();
+  const uint32_t size = serialized_size(static_cast<uint32_t>(static_cast<const View*>(data)->size));
   return [size] { return size; };
 }
 

@@ -33,10 +33,12 @@ class OctetsType : public eprosima::fastdds::dds::TopicDataType {
   void deleteData(void* data) override;
   bool getKey(void* data, eprosima::fastrtps::rtps::InstanceHandle_t* handle, bool force_md5) override;
 
-  static constexpr uint32_t kOctetsHeader = 8;  // encapsulation header, then the sequence's length
+  static constexpr uint32_t kOctetsHeader = 8;               // encapsulation header, then the sequence's length
+  static constexpr uint32_t kMostAdded = kOctetsHeader + 3;  // padding included
 
  private:
   [[nodiscard]] uint32_t header() const { return form_ == Form::kOctets ? kOctetsHeader : 0; }
+  [[nodiscard]] uint32_t serialized_size(uint32_t size) const;
 
   Form form_;
 };

@@ -103,6 +103,10 @@ void open_participant(comseclab_transport& transport, const char* node) {
   if (transport.participant == nullptr) fail_with_log("Fast DDS made no participant");
   auto sockets = udp_sockets();
   for (const int socket : before) sockets.erase(socket);
+  if (sockets.empty()) {
+    // Fast DDS passes over interfaces without a carrier, and says nothing.
+    throw std::runtime_error("Fast DDS opened no socket: no interface of the addresses given is up with a carrier");
+  }
   transport.buffers = force_buffers(sockets, transport.settings.send_buffer, transport.settings.receive_buffer);
   transport.publisher = transport.participant->create_publisher(fdds::PUBLISHER_QOS_DEFAULT);
   transport.subscriber = transport.participant->create_subscriber(fdds::SUBSCRIBER_QOS_DEFAULT);
@@ -152,7 +156,7 @@ comseclab_status guarded(comseclab_error* error, Work work) noexcept {
 comseclab_status limits(comseclab_limits* out) {
   // Sent: into the history, then into the datagram. Received: out of the datagram, into the history; the application
   // sees it there. Protection adds copies of its own.
-  out->max_message_size = UINT32_MAX - OctetsType::kOctetsHeader;
+  out->max_message_size = UINT32_MAX - OctetsType::kMostAdded;
   out->copies_sent = 2;
   out->copies_received = 1;
   return COMSECLAB_OK;
