@@ -143,3 +143,13 @@ def test_two_cases_share_the_same_spool(tmp_path: Path) -> None:
     assert len({stream.spool for spec in specs for stream in spec.streams}) == 2
     assert {spec.backend for spec in specs if spec.factors.link == "localhost"} == {"none"}
     assert {spec.backend for spec in specs if spec.factors.link == "wifi"} == {"kernel"}
+
+
+def test_echo_with_several_readers_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        '[plan]\nname = "echo"\n[factors]\npattern = "echo"\nworkload = "two"\n'
+        '[[workloads.two.streams]]\nopaque_bytes = 100\nrate_hz = 10.0\nto = ["station", "station"]\n'
+    )
+    with pytest.raises(LabError, match="echoes"):
+        expand(load_plan(path))

@@ -49,6 +49,10 @@ def expand(plan: Plan) -> list[Case]:
     combined = dict.fromkeys(levels for matrix in plan.matrix for levels in _product(plan.factors, matrix))
     cases = [_case(plan, dict(zip(Factors.model_fields, levels, strict=True))) for levels in combined]
     for case in cases:
+        if case.factors.pattern == "echo" and any(len(stream.readers) > 1 for stream in case.streams):
+            raise LabError(
+                f"case {case.id}: several readers' echoes cannot be told apart", "echo with one reader a stream"
+            )
         built_in = case.factors.model_copy(update={"protection": case.protection.base})
         refusal = case.middleware.refuse(built_in, case.settings.get(case.factors.middleware, {}))
         if refusal:
