@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from comseclab.errors import LabError
 from comseclab.places import shipped_plan
 from comseclab.plan import Plan, Trials, expand, expected_seconds, load_plan
 from comseclab.plan.links import PROFILES
