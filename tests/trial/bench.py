@@ -66,12 +66,15 @@ def run_apart(spec: TrialSpec, folder: Path, *, user: int | None = None) -> "sub
     drop: list[str] = []
     if user is not None:
         drop = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
-        if subprocess.run([*drop, python, "-c", ""], capture_output=True, check=False).returncode:
+        # setpriv itself still has root's rights when it starts a program; a shell shows the user's.
+        if subprocess.run([*drop, "sh", "-c", 'test -x "$0"', python], check=False).returncode:
             python = shutil.which("python3", path="/usr/bin") or python
         packages = next(path for path in sys.path if path.endswith("site-packages"))
         environment["PYTHONPATH"] = f"{CHECKOUT / 'src'}:{packages}"
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
         environment["HOME"] = str(folder.parent)
+        for path in (folder.parent, *folder.parent.rglob("*")):
+            os.chown(path, user, user)
     return subprocess.Popen(
         [*drop, python, str(Path(__file__).with_name("laboratory.py")), str(spec_path), str(folder)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True,

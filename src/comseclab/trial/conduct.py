@@ -130,7 +130,7 @@ class _Trial:
         found.processes = [usage.use(process, first) for process, first in zip(watched, before, strict=True)]
         after = usage.machine_times()
         found.steal_s = after.steal_s - machine.steal_s
-        foreign = usage.foreign_share(machine, after, found.processes, found.window_s)
+        foreign = usage.foreign_share(machine, after, found.processes)
         cpus = os.cpu_count() or 1
         found.reasons += validity.judge_machine(found.processes, foreign, found.steal_s, found.window_s, cpus)
         found.sent = True

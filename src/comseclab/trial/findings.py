@@ -100,17 +100,15 @@ def _stream_record(
         found.outcomes.append(f"overload: {sent + refused} of {expected} messages of {stream.topic} were published")
     if refused:
         found.outcomes.append(f"back-pressure: {refused} messages of {stream.topic} were refused")
-    matched_ns = matching.last_ns(nodes, stream.id)
-    readers = matching.readers(nodes, stream.id)
-    complete = matched_ns is not None and found.opened_ns is not None and readers >= len(stream.reader_hosts)
+    matched_ns = matching.completed_ns(nodes, stream.id, echo=spec.factors.pattern == "echo")
     return StreamRecord(
         id=stream.id,
         topic=stream.topic,
         readers=len(stream.reader_hosts),
-        matched=readers,
+        matched=matching.readers(nodes, stream.id),
         sent=sent,
         refused=refused,
-        match_ns=max(0, (matched_ns or 0) - (found.opened_ns or 0)) if complete else None,
+        match_ns=max(0, matched_ns - found.opened_ns) if matched_ns and found.opened_ns else None,
     )
 
 

@@ -12,24 +12,36 @@ def wanted(node: Node, *, echo: bool) -> dict[int, int]:
     return there | ({stream.id + RETURN: 1 for stream, _ in node.streams} if echo else {})
 
 
-def found(node: Node) -> dict[int, Event]:
-    """The last `matched` event of each stream of a node."""
-    return {event["stream"]: event for event in node.program.of("matched")} if node.program else {}
-
-
 def complete(node: Node, *, echo: bool) -> bool:
-    """Whether all ends of a node's streams are matched."""
-    now = found(node)
-    return all(stream in now and now[stream]["count"] >= count for stream, count in wanted(node, echo=echo).items())
+    """Whether all ends of a node's streams are matched now."""
+    now = {event["stream"]: event["count"] for event in _events(node)}
+    return all(now.get(stream, 0) >= count for stream, count in wanted(node, echo=echo).items())
 
 
 def readers(nodes: Sequence[Node], stream: int) -> int:
-    """Readers the writer of a stream has matched."""
-    counts = (found(node).get(stream, {}).get("count", 0) for node in nodes if node.role == "publisher")
+    """The most readers that the writer of a stream had matched at a time."""
+    counts = (
+        event["count"]
+        for node in nodes
+        if node.role == "publisher"
+        for event in _events(node)
+        if event["stream"] == stream
+    )
     return max(counts, default=0)
 
 
-def last_ns(nodes: Sequence[Node], stream: int) -> int | None:
-    """When the last end of a stream matched, CLOCK_MONOTONIC; None when none did."""
-    times = [event["at_ns"] for node in nodes for key, event in found(node).items() if key % RETURN == stream]
-    return max(times, default=None)
+def completed_ns(nodes: Sequence[Node], stream: int, *, echo: bool) -> int | None:
+    """When the last end of a stream found its last match, CLOCK_MONOTONIC; None when one did not."""
+    times = [
+        next((event["at_ns"] for event in _events(node) if event["stream"] == end and event["count"] >= count), None)
+        for node in nodes
+        for end, count in wanted(node, echo=echo).items()
+        if end % RETURN == stream
+    ]
+    known = [time for time in times if time is not None]
+    return max(known) if known and len(known) == len(times) else None
+
+
+def _events(node: Node) -> list[Event]:
+    """What a node said of its matches; their number falls again when the other end closes first."""
+    return node.program.of("matched") if node.program else []

@@ -1,6 +1,7 @@
 """What processes and the machine used between two moments: CPU time, waiting for a CPU, memory, stolen time."""
 
 import os
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ class Times:
 class MachineTimes:
     """What the whole machine has used since it began, seconds, summed over the CPUs."""
 
+    at_s: float
+    """When this was read, CLOCK_MONOTONIC."""
     programs_s: float
     """In programs and in the kernel on their behalf; interrupts are not in it."""
     steal_s: float
@@ -55,7 +58,7 @@ def machine_times() -> MachineTimes:
     """Read /proc/stat (proc(5))."""
     fields = [int(field) * TICK_S for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
     user, nice, system, steal = fields[0], fields[1], fields[2], fields[7]
-    return MachineTimes(user + nice + system, steal)
+    return MachineTimes(time.monotonic(), user + nice + system, steal)
 
 
 def use(process: Watched, before: Times) -> ProcessUse:
@@ -83,7 +86,7 @@ def _pss(pid: int) -> int:
     return 0
 
 
-def foreign_share(before: MachineTimes, after: MachineTimes, ours: Sequence[ProcessUse], seconds: float) -> float:
+def foreign_share(before: MachineTimes, after: MachineTimes, ours: Sequence[ProcessUse]) -> float:
     """CPU taken by programs that are not the trial's, as a share of one core."""
     own = sum(process.user_s + process.system_s for process in ours)
-    return max(0.0, after.programs_s - before.programs_s - own) / seconds
+    return max(0.0, after.programs_s - before.programs_s - own) / (after.at_s - before.at_s)
