@@ -229,6 +229,6 @@ ENVIRONMENT = {
     "libraries": {"python": "3.11.2", "comseclab": "0.1.0"},
     "sysctls": {"net.core.rmem_max": "212992"},
     "load_before": 0.1,
-    "clock": '{"source":"tsc","ticks_per_second":2.4e9,"reference_tick":1,"reference_ns":1,"read_cost_ns":11.5}',
+    "clock": {"source": "tsc", "ticks_per_second": 2.4e9, "reference_tick": 1, "reference_ns": 1, "read_cost_ns": 11.5},
     "link_backend": "switch",
 }

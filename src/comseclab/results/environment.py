@@ -1,5 +1,6 @@
 """What a result depends on besides the plan: the machine, its kernel and its versions."""
 
+import json
 import os
 import platform
 import subprocess
@@ -11,7 +12,7 @@ SYSCTLS = (
     "net/core/rmem_max", "net/core/wmem_max", "net/core/rmem_default", "net/core/wmem_default",
     "net/core/netdev_max_backlog", "kernel/sched_rt_runtime_us", "kernel/sched_rt_period_us",
 )  # fmt: skip
-LIBRARIES = ("comseclab", "rosbags", "cryptography", "numpy", "scipy", "polars", "pyroute2")
+LIBRARIES = ("comseclab", "rosbags", "cryptography", "numpy", "scipy", "pyarrow")
 
 
 def read_line(path: str) -> str | None:
@@ -48,7 +49,7 @@ def describe(middleware_versions: dict[str, str | None], native: Path) -> dict[s
     }
 
 
-def calibration(native: Path) -> str:
-    """What the node found of the clock, as it printed it (JSON)."""
+def calibration(native: Path) -> dict[str, Any]:
+    """The clock the nodes use and what reading it costs, as `comseclab-node --calibrate` prints it."""
     done = subprocess.run([native / "comseclab-node", "--calibrate"], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    return dict(json.loads(done.stdout))
