@@ -48,7 +48,9 @@ SHARES = {
     "corrupt-1": "corrupt",
     "corrupt-10": "corrupt",
 }
-SEQUENCES = [(name, rate_hz) for name in ("ethernet", "wifi", "wifi-2018", "reorder-25") for rate_hz in (40, 500)]
+SEQUENCES = [(name, rate_hz) for name in ("ethernet", "wifi", "wifi-2018") for rate_hz in (40, 500)]
+# Not at 500 Hz: its 10 ms are five such intervals, so that frames would meet within a tick of the guest's clock.
+SEQUENCES += [("reorder-25", 40), ("reorder-25", 450)]
 BLOCK, PERMUTATIONS = 500, 4999
 LARGEST_D, SMALLEST_P, CONFIDENCE = 0.02, 0.01, 0.99
 
@@ -87,9 +89,9 @@ class Outcome:
     """For each frame in the order of arrival: 1 when a later one came before it."""
 
 
-def read(folder: Path, name: str) -> Outcome:
-    sent = np.fromfile(folder / f"{name}.sent", "<i8")
-    received = np.fromfile(folder / f"{name}.received", "<i8").reshape(-1, 3)
+def read(name: str, sent_in: Path, received_in: Path) -> Outcome:
+    sent = np.fromfile(sent_in / f"{name}.sent", "<i8")
+    received = np.fromfile(received_in / f"{name}.received", "<i8").reshape(-1, 3)
     probes, first = np.unique(received[:, 0], return_index=True)
     flipped = received[received[:, 2] >= 0, 2]
     return Outcome(
@@ -129,6 +131,7 @@ def run_kernel(folder: Path, count: int) -> str:
 
 
 def run_core(folder: Path, jobs_file: Path, seed: int) -> None:
+    """Step the core through the same probes, at the times at which they were sent in the guest."""
     target = ROOT / "build" / "cargo"
     manifest = ROOT / "native" / "link" / "Cargo.toml"
     subprocess.run(
@@ -157,14 +160,17 @@ def permuted_p(one: Samples, other: Samples, generator: np.random.Generator) -> 
 
 
 def compare(kernel: Path, core: Path, seed: int) -> Iterator[Row]:
+    def both(job: str) -> tuple[Outcome, Outcome]:
+        return read(job, kernel, core), read(job, kernel, kernel)
+
     for name in RANDOM_DELAY:
-        ours, theirs = read(core, name), read(kernel, name)
+        ours, theirs = both(name)
         d, p = stats.ks_2samp(theirs.delays, ours.delays, method="asymp")
         yield Row(
             name, "mean delay, us", theirs.delays.mean(), ours.delays.mean(), float(d), float(p), bool(d <= LARGEST_D)
         )
     for name, event in SHARES.items():
-        ours, theirs = read(core, name), read(kernel, name)
+        ours, theirs = both(name)
         (hits, of), (their_hits, their_of) = ours.events[event], theirs.events[event]
         interval = stats.binomtest(hits, of).proportion_ci(CONFIDENCE, method="exact")
         p = stats.fisher_exact(np.array([[hits, of - hits], [their_hits, their_of - their_hits]])).pvalue
@@ -178,14 +184,14 @@ def compare(kernel: Path, core: Path, seed: int) -> Iterator[Row]:
             float(p),
             interval.low <= configured <= interval.high,
         )
-    ours, theirs = read(core, "corrupt-10"), read(kernel, "corrupt-10")
+    ours, theirs = both("corrupt-10")
     d, p = stats.ks_2samp(theirs.flipped, ours.flipped, method="asymp")
     yield Row(
         "corrupt-10", "mean place of flipped bit", theirs.flipped.mean(), ours.flipped.mean(), float(d), float(p), True
     )
     generator = np.random.default_rng(seed)
     for name, rate_hz in SEQUENCES:
-        ours, theirs = (read(folder, f"{name}@{rate_hz}") for folder in (core, kernel))
+        ours, theirs = both(f"{name}@{rate_hz}")
         d = float(stats.ks_2samp(theirs.delays, ours.delays, method="asymp").statistic)
         p = permuted_p(theirs.delays, ours.delays, generator)
         yield Row(name, f"mean delay at {rate_hz} Hz, us", theirs.delays.mean(), ours.delays.mean(), d, p, True)
@@ -206,8 +212,8 @@ def main() -> int:
         for folder in (kernel, core):
             folder.mkdir()
         (kernel / "jobs.json").write_text(json.dumps(jobs(options.count)))
-        run_core(core, kernel / "jobs.json", options.seed)
         version = run_kernel(kernel, options.count)
+        run_core(core, kernel / "jobs.json", options.seed)
         rows = list(compare(kernel, core, options.seed))
     for row, corrected in zip(rows, holm([row.p for row in rows]), strict=True):
         row.p_holm = corrected
@@ -236,4 +242,7 @@ def holm(p_values: list[float]) -> list[float]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except subprocess.CalledProcessError as error:
+        sys.exit(error.returncode)  # it has said why

@@ -1,8 +1,8 @@
 //! Steps the core through the jobs of `benchmarks/netem`, in simulated time, without sockets or clock.
 //!
-//! `simulate JOBS.json SEED OUT`: takes a list of `{"name", "profile", "count", "interval_ns", "size"}`; writes
-//! OUT/NAME.sent (i64 a probe: its time of arrival at the link) and OUT/NAME.received (i64 triples: probe, departure,
-//! position of the flipped bit or -1), all in nanoseconds and little-endian.
+//! `simulate JOBS.json SEED OUT`: takes a list of `{"name", "profile", "size", ...}` and, beside it, NAME.sent (i64 a
+//! probe: its time of arrival at the link); writes OUT/NAME.received (i64 triples: probe, departure, position of the
+//! flipped bit or -1), all in nanoseconds and little-endian.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,8 +17,6 @@ use serde::Deserialize;
 struct Job {
     name: String,
     profile: Profile,
-    count: i64,
-    interval_ns: i64,
     size: usize,
 }
 
@@ -40,7 +38,7 @@ fn identify(frame: &[u8]) -> (i64, i64) {
     (probe, flipped)
 }
 
-fn run(job: &Job, generator: Generator, out: &Path) -> Result<(), Fault> {
+fn run(job: &Job, generator: Generator, sent: &Path, out: &Path) -> Result<(), Fault> {
     job.profile.check()?;
     let mut link = Link::new(&job.profile, generator);
     let mut received = Vec::new();
@@ -48,8 +46,7 @@ fn run(job: &Job, generator: Generator, out: &Path) -> Result<(), Fault> {
         let (probe, flipped) = identify(&departure.frame);
         received.extend([probe, departure.due_ns, flipped]);
     };
-    let sent: Vec<i64> = (0..job.count).map(|probe| probe * job.interval_ns).collect();
-    for (probe, &at_ns) in (0..).zip(&sent) {
+    for (probe, at_ns) in (0..).zip(read(&sent.join(format!("{}.sent", job.name)))?) {
         while let Some(departure) = link.depart(at_ns - 1) {
             note(departure);
         }
@@ -58,8 +55,12 @@ fn run(job: &Job, generator: Generator, out: &Path) -> Result<(), Fault> {
     while let Some(departure) = link.depart(i64::MAX) {
         note(departure);
     }
-    write(&out.join(format!("{}.sent", job.name)), &sent)?;
     write(&out.join(format!("{}.received", job.name)), &received)
+}
+
+fn read(path: &Path) -> Result<Vec<i64>, Fault> {
+    let bytes = std::fs::read(path).map_err(|error| Fault::new(format!("{}: {error}", path.display()), "send the probes first"))?;
+    Ok(bytes.chunks_exact(8).map(|word| i64::from_le_bytes(word.try_into().expect("eight bytes"))).collect())
 }
 
 fn write(path: &Path, numbers: &[i64]) -> Result<(), Fault> {
@@ -75,7 +76,8 @@ fn main() -> ExitCode {
         };
         let seed = seed.parse().map_err(|_| Fault::new(format!("seed {seed} is not a number"), "give a whole number"))?;
         let text = std::fs::read_to_string(jobs).map_err(|error| Fault::new(format!("{jobs}: {error}"), "give a file"))?;
+        let sent = Path::new(jobs).parent().unwrap_or(Path::new(""));
         let jobs: Vec<Job> = serde_json::from_str(&text).map_err(|error| Fault::new(error.to_string(), "give a list of jobs"))?;
-        (0..).zip(&jobs).try_for_each(|(stream, job)| run(job, Generator::new(seed, stream), Path::new(out)))
+        (0..).zip(&jobs).try_for_each(|(stream, job)| run(job, Generator::new(seed, stream), sent, Path::new(out)))
     })
 }
