@@ -3,14 +3,18 @@
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from comseclab.analysis.summary import Summary
 from comseclab.errors import LabError
+from comseclab.plan import load_plan
 from comseclab.report import build
 from comseclab.report.charts import CHARTS
+from comseclab.report.details import commands
+from comseclab.report.run import read
 
 Written = Callable[..., Path]
 
@@ -34,6 +38,28 @@ def test_the_page_stays_small_whatever_the_number_of_samples(demo: Path, written
     many = build(written(pairs=5, messages=6_000)).stat().st_size
     assert many < 3_000_000
     assert many < 2 * (demo / "report.html").stat().st_size
+
+
+def test_a_chart_that_no_longer_holds_is_removed(written: Written) -> None:
+    run = written()
+    build(run)
+    assert (run / "charts" / "trial-medians.svg").exists()
+    for path in run.glob("trials/*/record.json"):
+        if json.loads(path.read_text())["pair"]:
+            path.unlink()
+    assert 'id="chart-trial-medians"' not in build(run).read_text()
+    assert not (run / "charts" / "trial-medians.svg").exists()
+
+
+def test_the_command_repeats_only_what_was_run(written: Written) -> None:
+    run = written()
+    plan = load_plan(Path(__file__).parents[2] / "plans" / "demo.toml")
+    (run / "plan.json").write_text(json.dumps({"plan": plan.model_dump(mode="json")}))
+    data = read(run)
+    assert "--only" not in commands(data)
+    wifi = [row for row in data.summary.cases if row.factors["link"] == "wifi"]
+    part = replace(data, summary=data.summary.model_copy(update={"cases": wifi}))
+    assert commands(part).splitlines()[0].endswith("/plan.toml --only link=wifi,workload=scan")
 
 
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:

@@ -75,6 +75,10 @@ def test_loss_and_cpu_are_claimed_only_where_their_intervals_say_so(analysis: An
     assert "loses more (0 → 2.00 %)" in about(said(analysis, loss=0.02, lost=9, loss_difference=more))
     assert "no clear change in loss" in about(said(analysis, loss=0.02, lost=9, loss_difference=unclear))
     assert "no clear change in CPU" in about(said(analysis, cpu_ratio=flat))
+    clear = Estimate(estimate=1.5, low=1.4, high=1.6, pairs=10)
+    shares = {"robot": 0.1, "station": 0.5, "switch": 3.0}
+    busy = about(said(analysis, cpu_ratio=clear, cpu_core_share=shares))
+    assert "costs 53 % of a core more" in busy, "the laboratory's own switch is no cost of the protection"
 
 
 def test_a_case_without_a_valid_trial_says_so_with_its_reason(analysis: Analysis) -> None:

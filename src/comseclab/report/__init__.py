@@ -36,11 +36,13 @@ def _write_tables(data: RunData, shown: list[tables.Table]) -> list[str]:
 
 def _draw(data: RunData, chart: Chart) -> Figure | None:
     """Write a chart's files and return it for the page, or None where the run has nothing for it."""
-    wide, narrow = chart.draw(data.panels, Canvas.wide()), chart.draw(data.panels, Canvas.narrow())
-    if wide is None or narrow is None:
-        return None
     folder = data.path / "charts"
     folder.mkdir(exist_ok=True)
+    wide, narrow = chart.draw(data.panels, Canvas.wide()), chart.draw(data.panels, Canvas.narrow())
+    if wide is None or narrow is None:
+        for outdated in folder.glob(f"{chart.name}.*"):
+            outdated.unlink()
+        return None
     described, wide_svg = chart.describe(data.panels), render.svg(wide)
     write_atomically(folder / f"{chart.name}.vl.json", as_json(wide))
     write_atomically(folder / f"{chart.name}.svg", wide_svg)

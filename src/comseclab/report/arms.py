@@ -12,6 +12,8 @@ from comseclab.analysis.summary import Row, Summary
 from comseclab.report.palette import CATEGORIES, DASHES, Colour
 
 PANEL_FACTORS = ("workload", "link")
+SWITCH = "switch"
+"""The host to which records count the emulated link."""
 
 
 @dataclass(frozen=True)
@@ -84,3 +86,9 @@ def _place(row: Row, placing: Sequence[str], several_streams: bool) -> str:
     if several_streams and row.stream not in workload:
         workload = f"{workload} {row.stream}"
     return f"{workload} over {row.factors.get('link', '–')}" if "link" in placing else workload
+
+
+def cpu_share(row: Row) -> float | None:
+    """CPU time of the nodes' hosts as share of one core; what the laboratory's own switch needs is left out."""
+    shares = [share for host, share in row.cpu_core_share.items() if host != SWITCH]
+    return sum(shares) if shares else None

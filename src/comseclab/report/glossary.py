@@ -18,7 +18,8 @@ WORDS = (
     ("? not resolved", "The data neither show nor rule out a difference. This is not “no difference”."),
     ("✕ lost", "In too many pairs one arm lost more than half of its messages: there is no median to compare."),
     ("CPU", "User and system time of all processes while messages flowed, as share of one core; 100 % is one core "
-            "busy."),
+            "busy. The laboratory's own "
+     "switch stands in the chart and is left out of the sums."),
     ("On the wire", "Bytes of all frames on the link, both directions, over the messages sent: headers, heartbeats "
                     "and protection included."),
     ("Handshake", "From the last node's start to all ends matched: discovery, authentication and key exchange. Not "

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from comseclab.analysis.build import analyse
 from comseclab.analysis.summary import Summary
 from comseclab.errors import LabError
+from comseclab.plan import Plan
 from comseclab.report.arms import Panel, panels
 from comseclab.results.record import TrialRecord
 from comseclab.results.store import RunFolder
@@ -27,7 +28,8 @@ class RunData:
     records: Sequence[TrialRecord]
     specs: Sequence[TrialSpec]
     """Of the closed trials that have one, in order of their numbers."""
-    campaign: dict[str, Any]
+    plan: Plan | None
+    """None where the run folder does not say."""
     plan_text: str
 
     def folder(self, record: TrialRecord) -> str:
@@ -55,9 +57,18 @@ def read(path: Path) -> RunData:
         panels=panels(analysis.summary, analysis.charts.cases),
         records=records,
         specs=_specs(run, records),
-        campaign=run.read_json("campaign.json"),
+        plan=_plan(run),
         plan_text=plan.read_text(errors="replace") if plan.is_file() else "",
     )
+
+
+def _plan(run: RunFolder) -> Plan | None:
+    if not (run.path / "plan.json").is_file():
+        return None
+    try:
+        return Plan.model_validate(run.read_json("plan.json")["plan"])
+    except (KeyError, TypeError, ValidationError):
+        raise LabError(f"{run.path / 'plan.json'} is damaged", "the run must be made again") from None
 
 
 def _specs(run: RunFolder, records: Sequence[TrialRecord]) -> list[TrialSpec]:

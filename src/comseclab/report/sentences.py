@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from comseclab.analysis.summary import Ratio, Row, Summary, Verdict
 from comseclab.report import units
-from comseclab.report.arms import Arm, Panel, every_arm
+from comseclab.report.arms import Arm, Panel, cpu_share, every_arm
 
 MARKS = {"more": "▲", "less": "▼", "equivalent": "≈", "not resolved": "?", "lost": "✕", "met": "✓", "missed": "✕"}
 WORDS = {"more": "slower", "less": "faster", "equivalent": "equivalent", "not resolved": "not resolved", "lost": "lost"}
@@ -109,14 +109,13 @@ def _loss(arm: Arm) -> str:
 
 
 def _cpu(arm: Arm) -> str:
-    before = arm.baseline
-    if before is None or not arm.row.cpu_core_share or not before.cpu_core_share:
+    before, after = cpu_share(arm.baseline) if arm.baseline else None, cpu_share(arm.row)
+    if before is None or after is None:
         return ""
-    change = sum(arm.row.cpu_core_share.values()) - sum(before.cpu_core_share.values())
-    clear = arm.row.cpu_ratio is not None and not arm.row.cpu_ratio.low <= 1 <= arm.row.cpu_ratio.high
-    if not clear:
+    if arm.row.cpu_ratio is None or arm.row.cpu_ratio.low <= 1 <= arm.row.cpu_ratio.high:
         return "shows no clear change in CPU"
-    return f"costs {units.digits(100 * abs(change), 2)} % of a core {'more' if change > 0 else 'less'}"
+    change = 100 * (after - before)
+    return f"costs {units.digits(abs(change), 2)} % of a core {'more' if change > 0 else 'less'}"
 
 
 def _wire(arm: Arm) -> str:

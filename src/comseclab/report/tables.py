@@ -8,7 +8,7 @@ from typing import Any
 
 from comseclab.analysis.summary import LossAwareNs, Quantiles, Row, Summary
 from comseclab.report import units
-from comseclab.report.arms import Arm, Panel, every_arm
+from comseclab.report.arms import Arm, Panel, cpu_share, every_arm
 from comseclab.report.sentences import MARKS, WORDS, interval
 
 
@@ -113,7 +113,7 @@ def _result_cells(arm: Arm, unit: units.Unit) -> list[Cell]:
         Cell(units.count(row.sent)),
         Cell(units.percent(row.loss), hint=f"{units.count(row.lost)} of {units.count(row.sent)}"),
         *(_quantile(value, row, unit) for value in _tail(row)),
-        Cell(units.percent(sum(row.cpu_core_share.values())) if row.cpu_core_share else units.NOTHING, hint=by_host),
+        Cell(units.percent(cpu_share(row)), hint=by_host),
         Cell(units.count(row.wire_bytes_per_message)),
         Cell(units.NOTHING if handshake is None else units.digits(handshake)),
     ]

@@ -121,11 +121,28 @@ def _tell_cpu(arm: Arm) -> str:
 
 def breakdown(groups: Sequence[Panel], canvas: Canvas) -> Spec | None:
     """Where the added median latency goes; parts below zero stand left of it."""
-    kept = [Panel(panel.title, tuple(arm for arm in panel.arms if arm.row.breakdown)) for panel in groups]
+    kept = [Panel(panel.title, tuple(arm for arm in panel.arms if _is_clear(arm))) for panel in groups]
     shown = [panel for panel in kept if panel.arms]
     room = canvas.room_for(arm.label for arm in every_arm(shown))
     return (
         canvas.finish([_breakdown_panel(panel, canvas, room) for panel in shown], shared=["color"]) if shown else None
+    )
+
+
+def _is_clear(arm: Arm) -> bool:
+    """Whether there is a difference to break down: its interval does not reach zero."""
+    change = arm.row.difference_ns
+    return arm.row.breakdown is not None and change is not None and not change.low <= 0 <= change.high
+
+
+def _caption_breakdown(groups: Sequence[Panel]) -> str:
+    unclear = [arm for arm in every_arm(groups) if arm.row.breakdown and not _is_clear(arm)]
+    left_out = ", ".join(f"{arm.place} ({arm.label})" for arm in unclear)
+    return (
+        "The difference of median latency to the baseline in parts: serialising and deserialising; the bare cipher at "
+        "this size, times its passes; the added bytes at the link's rate; the rest, which is the middleware's own. "
+        "Left of zero: saved."
+        + (f" Left out, their difference not being clear of zero: {left_out}." if unclear else "")
     )
 
 
@@ -169,8 +186,8 @@ def _breakdown_rows(panel: Panel) -> Iterator[dict[str, Any]]:
 
 def _tell_breakdown(arm: Arm) -> str:
     found: Breakdown | None = arm.row.breakdown
-    if found is None:
-        return "is the baseline or has no breakdown"
+    if found is None or not _is_clear(arm):
+        return "no clear difference to break down"
     return ", ".join(f"{name} {units.duration(getattr(found, key))}" for key, name, _ in PARTS)
 
 
@@ -187,12 +204,7 @@ CHARTS = (
         "cost-breakdown",
         "Cost",
         "Where the added time goes",
-        lambda _: (
-            "The difference of median latency to the baseline in parts: serialising and deserialising; the "
-            "bare cipher at this size, "
-            "times its passes; the added bytes at the link's rate; the rest, which is the middleware's own. "
-            "Left of zero: saved."
-        ),
+        _caption_breakdown,
         lambda groups: describe_arms(groups, _tell_breakdown),
         breakdown,
     ),
@@ -200,7 +212,10 @@ CHARTS = (
         "cpu",
         "Cost",
         "CPU while messages flowed",
-        lambda _: "User and system time of each process as share of one core, mean of trials; one block a process.",
+        lambda _: (
+            "User and system time of each process as share of one core, mean of trials; one block a process. "
+            "The switch is the laboratory's own and no part of the cost."
+        ),
         lambda groups: describe_arms(groups, _tell_cpu),
         cpu,
     ),
