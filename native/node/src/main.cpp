@@ -1,4 +1,5 @@
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -46,8 +47,12 @@ int run_node(const char* config_path) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count == 2 && std::string(arguments[1]) == "--calibrate") return print_calibration();
-  if (count == 2 && arguments[1][0] != '-') return run_node(arguments[1]);
-  std::cerr << "usage: comseclab-node CONFIG.json | comseclab-node --calibrate (see docs/formats.md)\n";
+  try {
+    if (count == 2 && std::string(arguments[1]) == "--calibrate") return print_calibration();
+    if (count == 2 && arguments[1][0] != '-') return run_node(arguments[1]);
+    std::cerr << "usage: comseclab-node CONFIG.json | comseclab-node --calibrate (see docs/formats.md)\n";
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "comseclab-node: %s\n", failure.what());
+  }
   return kWrongInput;
 }

@@ -127,8 +127,8 @@ TEST(Codec, CdrAlignsFromBehindTheEncapsulation) {
       json::parse(R"({"t": [["a", "uint8"], ["b", "uint32"], ["s", "string"], ["d", "float64[]"]]})");
   Types types(described);
   const Codec codec(types.layout("t"), Wire::cdr);
-  const auto bytes =
-      bytes_of({0, 1, 0, 0, 7, 0, 0, 0, 1, 2, 3, 4, 3, 0, 0, 0, 'h', 'i', 0, 0, 1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8});
+  const auto bytes = bytes_of(
+      {0, 1, 0, 0, 7, 0, 0, 0, 1, 2, 3, 4, 3, 0, 0, 0, 'h', 'i', 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8});
   Message message(types.layout("t"));
   ASSERT_TRUE(codec.decode(bytes, message));
   std::vector<std::byte> again(bytes.size());
