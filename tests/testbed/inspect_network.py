@@ -1,4 +1,4 @@
-"""Builds a testbed in the namespaces it is started in, and prints what is there: `inspect_network.py HOSTS LINK`."""
+"""Builds a testbed in the namespaces it is started in, and prints what is there: `inspect_network.py HOSTS PROFILE`."""
 
 import json
 import socket
@@ -6,10 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from comseclab.plan.links import PROFILES
 from comseclab.testbed import network
 from comseclab.testbed.host import Host
 from comseclab.testbed.namespaces import inside, mount_tmpfs
+from comseclab.testbed.profile import LinkProfile
+
+OFFLOADS = (
+    "tx-checksumming", "rx-checksumming", "scatter-gather", "tx-tcp-segmentation", "tx-tcp6-segmentation",
+    "generic-segmentation-offload", "generic-receive-offload",
+)  # fmt: skip
 
 
 def output(*command: str) -> str:
@@ -34,7 +39,7 @@ def reaches(host: Host, other: Host) -> bool:
 
 if __name__ == "__main__":
     mount_tmpfs("/run", "755")
-    hosts, link = sys.argv[1].split(","), PROFILES[sys.argv[2]]
+    hosts, link = sys.argv[1].split(","), LinkProfile.model_validate_json(sys.argv[2])
     built = network.build(hosts, link, "switch")
     found = {}
     for name, host in built.hosts.items():
@@ -50,9 +55,7 @@ if __name__ == "__main__":
                 "offloads": [
                     line.strip()
                     for line in output("ethtool", "-k", host.interface).splitlines()
-                    if line.strip().split(":")[0] in ("tx-checksumming", "rx-checksumming", "scatter-gather",
-                                              "tx-tcp-segmentation", "tx-tcp6-segmentation", "generic-segmentation-offload",
-                                              "generic-receive-offload") and ": on" in line
+                    if line.strip().split(":")[0] in OFFLOADS and ": on" in line
                 ],
                 "reached": reached,
                 "frames": host.counters().tx_frames - before.tx_frames,

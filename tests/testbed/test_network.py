@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from comseclab.plan.links import PROFILES
 from comseclab.trial.launch import AS_USER, ISOLATE
 
 
 def build(hosts: str, link: str) -> dict[str, Any]:
     privilege = () if os.geteuid() == 0 else AS_USER
     script = Path(__file__).with_name("inspect_network.py")
-    argv = ["unshare", *privilege, *ISOLATE, "--", sys.executable, str(script), hosts, link]
+    argv = ["unshare", *privilege, *ISOLATE, "--", sys.executable, str(script), hosts, PROFILES[link].model_dump_json()]
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)

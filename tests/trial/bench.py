@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ CHECKOUT = Path(__file__).parents[2]
 NATIVE = Path(os.environ.get("CSLTMP", Path(os.environ.get("COMSECLAB_BUILD", CHECKOUT / "build")) / "bin"))
 NOISE = ("other programs used", "the hypervisor took", "the switch was late")
 """Beginnings of the reasons that a busy machine gives: not what these tests are about."""
+
+LABORATORIES: "list[subprocess.Popen[str]]" = []
+"""Those started by run_apart; a test that fails must not leave one with the machine's lock."""
 
 
 def native() -> Path:
@@ -58,9 +62,19 @@ def serious(reasons: list[str]) -> list[str]:
     return [reason for reason in reasons if not reason.startswith(NOISE)]
 
 
-def run_apart(spec: TrialSpec, folder: Path, *, user: int | None = None) -> "subprocess.Popen[str]":
-    """Start a laboratory of its own that runs one trial and prints its record, as another user if one is given."""
-    spec_path = folder.parent / f"{folder.name}-spec.json"
+def run_apart(
+    spec: TrialSpec,
+    folder: Path,
+    *,
+    user: int | None = None,
+    wrapper: Sequence[str] = (),
+    spec_folder: Path | None = None,
+) -> "subprocess.Popen[str]":
+    """Start a laboratory of its own that runs one trial and prints its record.
+
+    `user`: as another user. `wrapper`: by another command. The spec is put beside the folder unless told otherwise.
+    """
+    spec_path = (spec_folder or folder.parent) / f"{folder.name}-spec.json"
     spec_path.write_text(spec.model_dump_json())
     python, environment = sys.executable, dict(os.environ)
     drop: list[str] = []
@@ -75,7 +89,9 @@ def run_apart(spec: TrialSpec, folder: Path, *, user: int | None = None) -> "sub
         environment["HOME"] = str(folder.parent)
         for path in (folder.parent, *folder.parent.rglob("*")):
             os.chown(path, user, user)
-    return subprocess.Popen(
-        [*drop, python, str(Path(__file__).with_name("laboratory.py")), str(spec_path), str(folder)],
+    laboratory = subprocess.Popen(
+        [*wrapper, *drop, python, str(Path(__file__).with_name("laboratory.py")), str(spec_path), str(folder)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True,
     )  # fmt: skip
+    LABORATORIES.append(laboratory)
+    return laboratory

@@ -6,11 +6,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
-from bench import make_spec, native, run_apart
+from bench import LABORATORIES, make_spec, native, run_apart
 
 from comseclab.testbed import clean
 from comseclab.trial.launch import command
@@ -40,6 +41,9 @@ def traces(folder: Path) -> dict[str, set[str]]:
 def _nothing_left(tmp_path: Path) -> Iterator[None]:
     before = traces(tmp_path)
     yield
+    while LABORATORIES:
+        with LABORATORIES.pop() as laboratory:
+            laboratory.kill()
     assert traces(tmp_path) == before
 
 
@@ -55,7 +59,12 @@ def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> None:
 
 
 def running_nodes(process: "subprocess.Popen[str]") -> list[psutil.Process]:
-    return [child for child in descendants(process) if "comseclab-node" in child.name()]
+    found = []
+    for child in descendants(process):
+        with suppress(psutil.NoSuchProcess):
+            if child.name() == "comseclab-node" and child.cmdline()[1:2] != ["--calibrate"]:
+                found.append(child)
+    return found
 
 
 def ended(processes: list[psutil.Process]) -> bool:
@@ -117,3 +126,16 @@ def test_a_killed_trial_process_makes_the_trial_invalid(tmp_path: Path) -> None:
     assert laboratory.returncode == 0, errors
     assert "was ended by SIGKILL" in out or "was killed" in out
     assert ended(family)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+def test_a_full_disk_is_told_in_a_line_and_leaves_no_folder(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    script = 'mount -t tmpfs -o size=64k none "$1"; shift; "$@"; code=$?; ls "$0"; exit $code'
+    wrapper = ["unshare", "--mount", "sh", "-c", script, str(disk), str(disk)]
+    laboratory = run_apart(make_spec(tmp_path), disk / "trial", wrapper=wrapper, spec_folder=tmp_path)
+    out, errors = laboratory.communicate(timeout=60)
+    assert laboratory.returncode == 2, errors
+    assert "disk is full" in errors.strip().splitlines()[-1]
+    assert out == ""
