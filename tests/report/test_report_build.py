@@ -3,14 +3,12 @@
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from comseclab.analysis.summary import Summary
 from comseclab.errors import LabError
-from comseclab.plan import load_plan
 from comseclab.report import build
 from comseclab.report.charts import CHARTS
 from comseclab.report.details import commands
@@ -51,15 +49,9 @@ def test_a_chart_that_no_longer_holds_is_removed(written: Written) -> None:
     assert not (run / "charts" / "trial-medians.svg").exists()
 
 
-def test_the_command_repeats_only_what_was_run(written: Written) -> None:
+def test_the_command_repeats_the_run(written: Written) -> None:
     run = written()
-    plan = load_plan(Path(__file__).parents[2] / "plans" / "demo.toml")
-    (run / "plan.json").write_text(json.dumps({"plan": plan.model_dump(mode="json")}))
-    data = read(run)
-    assert "--only" not in commands(data)
-    wifi = [row for row in data.summary.cases if row.factors["link"] == "wifi"]
-    part = replace(data, summary=data.summary.model_copy(update={"cases": wifi}))
-    assert commands(part).splitlines()[0].endswith("/plan.toml --only link=wifi,workload=scan")
+    assert commands(read(run)).splitlines() == [f"comseclab run runs/{run.name}", f"comseclab report runs/{run.name}"]
 
 
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:

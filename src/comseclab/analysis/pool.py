@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from comseclab.analysis.charts import OverTime, TrialPoint, over_time
 from comseclab.analysis.quantiles import Histogram, loss_aware_median
 from comseclab.analysis.samples import Counted
-from comseclab.results.record import TrialRecord
+from comseclab.results.record import SWITCH_HOST, TrialRecord
 
 COUNTS = ("sent", "not_taken", "lost", "duplicated", "reordered", "late", "foreign")
 
@@ -66,7 +66,7 @@ class Pool:
             sent=counted.sent,
             lost=counted.lost,
             missed=counted.lost + self._late(judged),
-            cpu_s=sum(process.user_s + process.system_s for process in record.processes),
+            cpu_s=sum(use.user_s + use.system_s for use in record.processes if use.host != SWITCH_HOST),
         )
 
     def _stage(self, name: str) -> str:

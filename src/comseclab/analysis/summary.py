@@ -168,7 +168,7 @@ class Row(Part):
     ratio_to_baseline: Ratio | None = None
     difference_ns: Difference | None = Field(default=None, description="of the trials' loss-aware medians")
     loss_difference: Difference | None = None
-    cpu_ratio: Estimate | None = Field(default=None, description="of the CPU time of all processes of the trial")
+    cpu_ratio: Estimate | None = Field(default=None, description="of the CPU time of all nodes of the trial")
     deadline: Deadline | None = None
     breakdown: Breakdown | None = None
 

@@ -1,13 +1,17 @@
 """The verb `run`."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from comseclab.plan import Case, Plan
+
 
 def run(
-    plan: Annotated[Path, typer.Argument(help="A plan file; with --resume, also the run folder to continue.")],
+    plan: Annotated[Path, typer.Argument(help="A plan file; or a run folder, to repeat or resume it.")],
     recording: Annotated[Path | None, typer.Option(help="Send this recording (MCAP, .db3, .bag) instead.")] = None,
     topic: Annotated[list[str] | None, typer.Option(help="A topic of the recording; may be given again.")] = None,
     each_topic: Annotated[bool, typer.Option("--each-topic", help="A case a topic, not all in one trial.")] = False,
@@ -24,36 +28,47 @@ def run(
       comseclab run plans/demo.toml --only workload=scan,link=wifi,protection=none,protection=sros2-default
       comseclab run plans/demo.toml --recording drive.mcap --topic /scan --topic /image
       comseclab run plans/demo.toml --resume
+      comseclab run runs/latest
     """
-    from comseclab import plan as plans
+    from comseclab import laboratory
     from comseclab.errors import LabError
 
     if (topic or each_topic) and recording is None:
         raise LabError("--topic and --each-topic choose from a recording", "name it with --recording FILE")
+    if (resume or plan.is_dir()) and (recording or only):
+        raise LabError("a run that is repeated or resumed has its cases", "leave --recording and --only out")
+    if resume and dry_run:
+        raise LabError("--resume and --dry-run exclude each other", "leave one out")
     if resume:
-        if recording or only or dry_run:
-            raise LabError("--resume goes on as the run began", "leave --recording, --only and --dry-run out")
-        from comseclab import laboratory
-
         work = laboratory.reopen(run_to_resume(plan, out))
+    elif plan.is_dir():
+        before = laboratory.reopen(plan)
+        chosen, cases, text = before.plan, before.cases, (plan / "plan.toml").read_text()
     else:
-        chosen = plans.load_plan(plan)
-        if recording is not None:
-            chosen = plans.with_recording(chosen, recording, topic or (), each_topic=each_topic)
-        cases = plans.expand(chosen)
-        if only is not None:
-            cases = plans.only(chosen, cases, only)
-        if dry_run:
-            from comseclab.cli.cases import show_cases
+        chosen, cases, text = choose(plan, recording, topic or [], each_topic, only)
+    if dry_run:
+        from comseclab.cli.cases import show_cases
 
-            show_cases(chosen, cases)
-            return
-        from comseclab import laboratory
+        show_cases(chosen, cases)
+        return
+    from comseclab.cli.carry_out import carry_out
 
-        work = laboratory.begin(chosen, cases, plan.read_text(), out)
-    from comseclab.cli import carry_out
+    if not resume:
+        work = laboratory.begin(chosen, cases, text, out)
+    raise typer.Exit(laboratory.exit_code(carry_out(work)))
 
-    raise typer.Exit(laboratory.exit_code(carry_out.carry_out(work)))
+
+def choose(
+    path: Path, recording: Path | None, topics: list[str], each_topic: bool, only: str | None
+) -> "tuple[Plan, Sequence[Case], str]":
+    """The plan as the options change it, the cases they leave, and the plan's text as given."""
+    from comseclab import plan as plans
+
+    plan = plans.load_plan(path)
+    if recording is not None:
+        plan = plans.with_recording(plan, recording, topics, each_topic=each_topic)
+    cases = plans.expand(plan)
+    return plan, plans.only(plan, cases, only) if only is not None else cases, path.read_text()
 
 
 def run_to_resume(plan: Path, out: Path) -> Path:

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from comseclab.analysis.charts import CaseCharts
 from comseclab.analysis.summary import Row, Summary
 from comseclab.report.palette import CATEGORIES, DASHES, Colour
+from comseclab.results.record import SWITCH_HOST
 
 PANEL_FACTORS = ("workload", "link")
-SWITCH = "switch"
-"""The host to which records count the emulated link."""
 
 
 @dataclass(frozen=True)
@@ -90,5 +89,5 @@ def _place(row: Row, placing: Sequence[str], several_streams: bool) -> str:
 
 def cpu_share(row: Row) -> float | None:
     """CPU time of the nodes' hosts as share of one core; what the laboratory's own switch needs is left out."""
-    shares = [share for host, share in row.cpu_core_share.items() if host != SWITCH]
+    shares = [share for host, share in row.cpu_core_share.items() if host != SWITCH_HOST]
     return sum(shares) if shares else None

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from comseclab.plan import expand
 from comseclab.report import units
 from comseclab.report.arms import every_arm
 from comseclab.report.run import RunData
 from comseclab.results.record import LinkMeasured, TrialRecord
-from comseclab.trial.spec import Factors
 
 LINK_QUANTITIES = ("mean", "sd", "min", "p50", "p99")
 
@@ -209,21 +207,7 @@ def _pinning(data: RunData) -> list[str]:
 def commands(data: RunData) -> str:
     """What to type to get this run again, and this page."""
     name = shlex.quote(data.path.name)
-    return f"comseclab run runs/{name}/plan.toml{_only(data)}\ncomseclab report runs/{name}"
-
-
-def _only(data: RunData) -> str:
-    """The filter that leaves the run's own cases of its plan."""
-    if data.plan is None:
-        return ""
-    chosen = [row.factors for row in data.summary.cases]
-    every = [case.factors.model_dump() for case in expand(data.plan)]
-    parts = []
-    for factor in Factors.model_fields:
-        present = list(dict.fromkeys(str(factors.get(factor)) for factors in chosen))
-        if set(present) != {str(factors[factor]) for factors in every}:
-            parts += [f"{factor}={level}" for level in present]
-    return f" --only {shlex.quote(','.join(parts))}" if parts else ""
+    return f"comseclab run runs/{name}\ncomseclab report runs/{name}"
 
 
 def repeat(data: RunData) -> list[tuple[str, str]]:
@@ -231,9 +215,8 @@ def repeat(data: RunData) -> list[tuple[str, str]]:
     hashes: dict[str, None] = {}
     for spec in data.specs:
         for stream in spec.streams:
-            hashes[
-                f"{spec.factors.workload} {stream.topic}: {stream.messages} messages, SHA-256 {stream.spool_sha256}"
-            ] = None
+            sent = f"{stream.messages} messages, SHA-256 {stream.spool_sha256}"
+            hashes[f"{spec.factors.workload} {stream.topic}: {sent}; from {stream.source}"] = None
     backends = dict.fromkeys(f"{spec.link.name}: {spec.backend}" for spec in data.specs)
     facts = [("Seed", str(data.summary.seed)), *(("Messages", text) for text in hashes)]
     return [*facts, ("Link backend", ", ".join(backends))] if backends else facts

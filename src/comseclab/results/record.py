@@ -30,6 +30,10 @@ class HostCounters(Record):
     rx_frames: int
 
 
+SWITCH_HOST = "switch"
+"""The host to which the emulated link and the capture are counted: the laboratory's own, not the stack's."""
+
+
 class ProcessUse(Record):
     """CPU time of one process while messages flowed, and its memory at the end."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from comseclab.middleware.registry import stack
-from comseclab.results.record import HostCounters
+from comseclab.results.record import SWITCH_HOST, HostCounters
 from comseclab.results.store import write_atomically
 from comseclab.testbed import network
 from comseclab.testbed.host import Host
@@ -115,7 +115,7 @@ class _Trial:
         """Run all rounds and the drain, and measure what is used meanwhile."""
         spec, found = self.spec, self.found
         watched = [usage.Watched(node.name, node.host.name, node.program.pid) for node in self.nodes if node.program]
-        watched += [usage.Watched(program.name, "switch", program.pid) for program in self.wire.programs]
+        watched += [usage.Watched(program.name, SWITCH_HOST, program.pid) for program in self.wire.programs]
         begin_ns = self._start_round(0, LEAD_S)
         machine, counters = usage.machine_times(), self._counters()
         before = [usage.times(process.pid) for process in watched]
