@@ -15,7 +15,8 @@ def main() -> None:
     if found is None:
         sys.exit("the run has no difference: too few valid pairs")
     recovered = found.low <= ADDED_NS <= found.high
-    print(f"added {ADDED_NS} ns; found {found.estimate:.0f} ns [{found.low:.0f}, {found.high:.0f}] over {found.pairs} pairs")
+    interval = f"[{found.low:.0f}, {found.high:.0f}]"
+    print(f"added {ADDED_NS} ns; found {found.estimate:.0f} ns {interval} over {found.pairs} pairs")
     sys.exit(0 if recovered else 1)
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 COMSECLAB = Path(sys.executable).with_name("comseclab")
@@ -28,9 +29,20 @@ rate_hz = 100.0
 """
 
 
+MARK = "COMSECLAB_TEST"
+"""An environment variable: whatever a laboratory starts inherits it, and is known by it."""
+
+
+def marked() -> dict[str, str]:
+    """The environment of a laboratory under test."""
+    return {**os.environ, MARK: str(os.getpid())}
+
+
 def comseclab(*arguments: str | Path, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
     """Run a verb to its end; the exit code must be the expected one."""
-    done = subprocess.run([COMSECLAB, *arguments], cwd=cwd, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(
+        [COMSECLAB, *arguments], cwd=cwd, env=marked(), capture_output=True, text=True, timeout=240, check=False
+    )
     assert done.returncode == expect, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
 
@@ -45,14 +57,12 @@ def one_line(done: subprocess.CompletedProcess[str]) -> str:
 
 def footprint() -> dict[str, set[str]]:
     """What a laboratory could leave on the machine: processes, devices, named namespaces, temporary files."""
+    mark = f"{MARK}={os.getpid()}".encode()
     processes = set()
     for entry in Path("/proc").iterdir():
-        try:
-            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode() if entry.name.isdigit() else ""
-        except OSError:
-            continue
-        if "comseclab" in command and "pytest" not in command:
-            processes.add(command)
+        with suppress(OSError):
+            if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
+                processes.add((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
     named = Path("/run/netns")
     return {
         "processes": processes,

@@ -26,7 +26,7 @@ def test_help_shows_every_verb_and_examples(tmp_path: Path) -> None:
 
 def test_doctor_tells_what_the_machine_can_do(tmp_path: Path) -> None:
     text = comseclab("doctor", cwd=tmp_path).stdout
-    for what in ("netem", "namespace", "fastdds", "SCHED_FIFO", "memlock", "rmem", "clock"):
+    for what in ("netem", "namespace", "fastdds", "SCHED_FIFO", "locked memory", "rmem", "clock"):
         assert what.lower() in text.lower()
 
 

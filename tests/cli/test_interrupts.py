@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars
 import pytest
-from lab import COMSECLAB, SMALL_PLAN, comseclab, footprint
+from lab import COMSECLAB, SMALL_PLAN, comseclab, footprint, marked
 
 UNRESOLVED = 3
 """So few pairs do not resolve a comparison."""
@@ -21,7 +21,7 @@ PLAN = SMALL_PLAN.replace("max_pairs = 2", "max_pairs = 3").replace("min_pairs =
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     (tmp_path / "small.toml").write_text(PLAN)
-    process = subprocess.Popen([COMSECLAB, "run", "small.toml"], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([COMSECLAB, "run", "small.toml"], cwd=tmp_path, env=marked(), stderr=subprocess.DEVNULL)
     yield process
     if process.poll() is None:
         process.kill()
@@ -88,10 +88,7 @@ def test_two_laboratories_do_not_measure_at_the_same_time(lab: subprocess.Popen[
     (other / "small.toml").write_text(PLAN)
     comseclab("run", "small.toml", cwd=other, expect=UNRESOLVED)
     lab.wait(120)
-    windows = []
-    for record in [*tmp_path.glob("runs/*/trials/*/samples.parquet"), *other.glob("runs/*/trials/*/samples.parquet")]:
-        windows.append(span(record))
-    windows.sort()
+    windows = sorted(span(path) for path in tmp_path.rglob("samples.parquet"))
     assert all(first[1] < second[0] for first, second in itertools.pairwise(windows))
     assert len(windows) == 12
 
