@@ -94,19 +94,25 @@ def _programs() -> Capability:
 
 
 def _fifo() -> Capability:
-    """Tried in a child, so that this process keeps its scheduling."""
-    done = subprocess.run(["chrt", "--fifo", "1", "true"], capture_output=True, text=True, check=False)
-    found = "allowed" if done.returncode == 0 else "not allowed: the switch is later under load"
-    return Capability(
-        "SCHED_FIFO", done.returncode == 0, found, "run with sudo, or set rtprio in /etc/security/limits.conf"
-    )
+    allowed = _runs("chrt", "--fifo", "1", "true")
+    found = "allowed" if allowed else "not allowed: the switch is later under load"
+    return Capability("SCHED_FIFO", allowed, found, "run with sudo, or set rtprio in /etc/security/limits.conf")
 
 
 def _locked_memory() -> Capability:
-    _, hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-    limit = "unlimited" if hard == resource.RLIM_INFINITY else f"{hard >> 10} KiB"
-    enough = os.geteuid() == 0 or hard == resource.RLIM_INFINITY
-    return Capability("locked memory", enough, limit, "run with sudo, or set memlock in /etc/security/limits.conf")
+    """Nodes lock their memory only without a limit: under one, a later allocation would fail."""
+    allowed = _runs("prlimit", "--memlock=unlimited", "true")
+    limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1]
+    found = "without limit" if allowed else f"up to {limit >> 10} KiB only, so not locked"
+    return Capability("locked memory", allowed, found, "run with sudo, or set memlock in /etc/security/limits.conf")
+
+
+def _runs(*command: str) -> bool:
+    """Whether a command succeeds; in a child, so that this process keeps its own limits and scheduling."""
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
 
 
 def _buffer(name: str) -> Capability:
