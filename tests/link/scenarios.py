@@ -1,0 +1,341 @@
+"""Scenarios of the switch, run by name inside a network and mount namespace of their own.
+
+`scenarios.py NAME PROGRAMS FOLDER`: the standard library alone, so that any user can run it. A scenario that fails
+raises; everything it makes ends with its namespaces.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+PROGRAMS, FOLDER = Path(sys.argv[2]), Path(sys.argv[3])
+NETNS = Path("/run/netns")
+PATIENCE_S = 20
+PROBE_BYTES = 200
+SENTINEL = b"comseclab-sentinel"
+FIXED = {"kind": "emulated", "jitter": "fifo", "distribution": "normal"}
+
+
+def shell(*words: str) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
+    return done.stdout
+
+
+def enter(host: str) -> None:
+    with (NETNS / host).open() as file:
+        assert ctypes.CDLL(None).setns(file.fileno(), 0) == 0
+
+
+def add_namespace(name: str) -> None:
+    """A namespace whose interfaces say nothing of themselves."""
+    shell("ip", "netns", "add", name)
+    shell("ip", "netns", "exec", name, "sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
+
+
+class Network:
+    """Hosts 10.9.0.1, 10.9.0.2, ... on the ports of one switch."""
+
+    def __init__(self, profiles: dict[str, dict[str, object]], offloads: bool = False, **config: object) -> None:
+        self.hosts = list(profiles)
+        add_namespace("switch")
+        for number, (host, profile) in enumerate(profiles.items(), start=1):
+            self._plug(number, host, str(profile.get("mtu", 1500)), offloads)
+        ports = [
+            {"host": host, "interface": f"port-{host}", "profile": {"name": host, **FIXED, **profile}}
+            for host, profile in profiles.items()
+        ]
+        content = {"version": 1, "seed": 1, "fifo_priority": 20, "cpu": None, "spin_ns": 60_000, "ports": ports}
+        file = FOLDER / "switch.json"
+        file.write_text(json.dumps({**content, **config}))
+        self.before = {host: self.statistics(host) for host in profiles}
+        command = ["ip", "netns", "exec", "switch", str(PROGRAMS / "comseclab-switch"), str(file)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.event()["event"] == "ready"
+
+    def _plug(self, number: int, host: str, mtu: str, offloads: bool) -> None:
+        add_namespace(host)
+        port = f"port-{host}"
+        shell("ip", "link", "add", port, "netns", "switch", "mtu", mtu, "type", "veth", "peer", "eth0", "netns", host)
+        for namespace, interface in (("switch", port), (host, "eth0")):
+            shell("ip", "-n", namespace, "link", "set", interface, "mtu", mtu, "up")
+            if not offloads:
+                settings = [word for name in ("tx", "tso", "gso", "gro", "sg") for word in (name, "off")]
+                shell("ip", "netns", "exec", namespace, "ethtool", "-K", interface, *settings)
+        shell("ip", "-n", host, "address", "add", f"10.9.0.{number}/24", "brd", "+", "dev", "eth0")
+        shell("ip", "-n", host, "link", "set", "lo", "up")
+
+    def event(self) -> dict:
+        assert self.process.stdout is not None
+        return json.loads(self.process.stdout.readline())
+
+    def counters(self) -> dict:
+        assert self.process.stdin is not None
+        self.process.stdin.write("counters\n")
+        self.process.stdin.flush()
+        return self.event()
+
+    def stop(self) -> dict:
+        assert self.process.stdin is not None
+        self.process.stdin.write("stop\n")
+        self.process.stdin.flush()
+        last = self.event()
+        assert self.process.wait(PATIENCE_S) == 0
+        return last
+
+    def statistics(self, host: str) -> dict[str, int]:
+        """What the kernel counts at the switch's end of a host's cable."""
+        (link,) = json.loads(shell("ip", "-n", "switch", "-s", "-j", "link", "show", f"port-{host}"))
+        counted = link["stats64"]
+        return {f"{way}_{what}": counted[way][what] for way in ("rx", "tx") for what in ("packets", "bytes")}
+
+    def agree(self, counters: dict) -> None:
+        """Every frame and byte the kernel counted, the switch counted."""
+        for host in self.hosts:
+            after, before = self.statistics(host), self.before[host]
+            port = counters["ports"][host]
+            counted = {
+                "rx_packets": port["in_frames"] + port["oversized"] + port["checksum_missing"],
+                "tx_packets": port["out_frames"],
+                "tx_bytes": port["out_bytes"],
+            }
+            if not port["oversized"] + port["checksum_missing"]:
+                counted["rx_bytes"] = port["in_bytes"]
+            assert counted == {key: after[key] - before[key] for key in counted}, (host, counted, before, after)
+
+    def socket(self, host: str, kind: int = socket.SOCK_DGRAM, protocol: int = 0) -> socket.socket:
+        enter(host)
+        opened = socket.socket(socket.AF_INET, kind, protocol)
+        opened.settimeout(PATIENCE_S)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        return opened
+
+
+def address(number: int) -> str:
+    return f"10.9.0.{number}"
+
+
+def probe(source: str, target: str, numbers: tuple[int, int] = (1, 2), **options: int) -> list[dict]:
+    settings: dict[str, object] = {"count": 100, "interval-us": 1000, "size": PROBE_BYTES, **options}
+    for end, host, number in (("from", source, numbers[0]), ("to", target, numbers[1])):
+        settings |= {end: NETNS / host, f"{end}-address": address(number)}
+    words = [word for name, value in settings.items() for word in (f"--{name}", str(value))]
+    return json.loads(shell(str(PROGRAMS / "comseclab-probe"), *words))["directions"]
+
+
+def settled(network: Network, done: Callable[[dict], bool]) -> dict:
+    """The counters as soon as they fulfil a condition."""
+    for _ in range(PATIENCE_S * 20):
+        counters = network.counters()
+        if done(counters):
+            return counters
+        time.sleep(0.05)
+    raise AssertionError(f"never came true: {counters}")
+
+
+def alone(owned: str) -> None:
+    """A host without a cable."""
+    add_namespace("alone")
+    shell("ip", "-n", "alone", "link", "set", "lo", "up")
+    shell("ip", "-n", "alone", "address", "add", owned, "dev", "lo")
+
+
+def checksum(data: bytes) -> int:
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total = (total >> 16) + (total & 0xFFFF)
+    return ~(total + (total >> 16)) & 0xFFFF
+
+
+def traffic() -> None:
+    """ARP, ICMP echo and UDP cross, and every counter agrees with the interfaces'."""
+    network = Network({"robot": {}, "station": {"delay_ns": 1_000_000}})
+    ping = network.socket("robot", socket.SOCK_RAW, socket.IPPROTO_ICMP)
+    body = struct.pack("!HH", 77, 1) + SENTINEL
+    echo = struct.pack("!BBH", 8, 0, checksum(struct.pack("!BBH", 8, 0, 0) + body)) + body
+    began = time.monotonic()
+    ping.sendto(echo, (address(2), 0))
+    reply = ping.recv(2000)
+    assert reply[20] == 0
+    assert reply[24:] == body
+    assert time.monotonic() - began >= 0.001, "the reply is delayed"
+    receiver = network.socket("station")
+    receiver.bind((address(2), 5000))
+    sender = network.socket("robot")
+    messages = [bytes([number]) * (number + 1) for number in range(200)]
+    for message in messages:
+        sender.sendto(message, (address(2), 5000))
+    assert [receiver.recv(2000) for _ in messages] == messages
+    last = network.stop()
+    network.agree(last)
+    assert last["ports"]["robot"]["in_frames"] >= 202
+    assert last["send_error_ns"]["n"] == sum(port["out_frames"] for port in last["ports"].values())
+
+
+def loss() -> None:
+    """A direction that loses everything counts it; the other direction is its own."""
+    network = Network({"robot": {"loss": 1.0}, "station": {}})
+    for host, number, other in (("robot", 2, "station"), ("station", 1, "robot")):
+        enter("switch")
+        hardware = json.loads(shell("ip", "-n", other, "-j", "link", "show", "eth0"))[0]["address"]
+        shell("ip", "-n", host, "neigh", "add", address(number), "lladdr", hardware, "dev", "eth0")
+    there, back = probe("robot", "station")
+    assert (there["sent"], there["received"], back["sent"], back["received"]) == (100, 0, 100, 100)
+    last = network.stop()
+    assert last["ports"]["robot"]["lost"] == last["ports"]["robot"]["in_frames"] >= 100
+    assert last["ports"]["station"]["out_frames"] == 0
+    network.agree(last)
+
+
+def delays() -> None:
+    """The probe measures each direction's own delay, none shorter than the link's."""
+    network = Network({"robot": {"delay_ns": 2_000_000}, "station": {"delay_ns": 5_000_000}})
+    there, back = probe("robot", "station")
+    assert [there["sender"], back["sender"]] == ["from", "to"]
+    assert there["received"] == back["received"] == len(there["delays_ns"]) == 100
+    assert min(there["delays_ns"]) >= 2_000_000
+    assert min(back["delays_ns"]) >= 5_000_000
+    assert sorted(there["delays_ns"])[50] < 5_000_000, "the first direction has its own delay"
+    network.stop()
+
+
+def impaired() -> None:
+    """Duplicates reach the probe as often as the switch counts them; corrupted frames never do."""
+    network = Network({"robot": {"duplicate": 0.5}, "station": {"corrupt": 1.0}})
+    there, back = probe("robot", "station")
+    last = network.stop()
+    network.agree(last)
+    assert 0 < there["duplicated"] <= last["ports"]["robot"]["duplicated"]
+    assert last["ports"]["station"]["corrupted"] == last["ports"]["station"]["in_frames"]
+    assert back["received"] < back["sent"] or there["received"] == 0
+
+
+def loopback() -> None:
+    """The probe works within one namespace."""
+    alone("10.9.0.1/32")
+    for direction in probe("alone", "alone", (1, 1)):
+        assert direction["received"] == direction["sent"] == 100
+
+
+def flooding() -> None:
+    """A broadcast reaches all hosts; what is addressed reaches its host alone."""
+    network = Network({"a": {"delay_ns": 1000}, "b": {}, "c": {}})
+    receivers = [network.socket(host) for host in ("b", "c")]
+    for receiver in receivers:
+        receiver.bind(("", 5000))
+    sender = network.socket("a")
+    sender.sendto(SENTINEL, ("10.9.0.255", 5000))
+    assert [receiver.recv(100) for receiver in receivers] == [SENTINEL] * 2
+    # After the handshake of ARP the switch knows both, and the third hears no more.
+    sender.sendto(SENTINEL, (address(2), 5000))
+    assert receivers[0].recv(100) == SENTINEL
+    heard = network.counters()["ports"]["c"]["out_frames"]
+    for _ in range(50):
+        sender.sendto(SENTINEL, (address(2), 5000))
+        assert receivers[0].recv(100) == SENTINEL
+    last = network.stop()
+    assert last["ports"]["c"]["out_frames"] == heard
+    network.agree(last)
+
+
+def jumbo() -> None:
+    """The largest IP packets cross whole."""
+    network = Network({"a": {"mtu": 65535}, "b": {"mtu": 65535}})
+    receiver = network.socket("b")
+    receiver.bind((address(2), 5000))
+    message = os.urandom(65507)
+    network.socket("a").sendto(message, (address(2), 5000))
+    assert receiver.recv(70000) == message
+    last = network.stop()
+    assert last["ports"]["a"]["in_bytes"] > 65535
+    network.agree(last)
+
+
+def offloads() -> None:
+    """Frames no wire would carry are counted as what they are and go no further."""
+    network = Network({"a": {"mtu": 600}, "b": {"mtu": 1500}}, offloads=True)
+    shell("ip", "-n", "a", "link", "set", "eth0", "mtu", "1500")
+    shell("ip", "-n", "switch", "link", "set", "port-a", "mtu", "1500")
+    sender = network.socket("a")
+    sender.sendto(SENTINEL, (address(2), 5000))
+    settled(network, lambda counters: counters["ports"]["a"]["checksum_missing"] == 1)
+    shell("ip", "netns", "exec", "a", "ethtool", "-K", "eth0", "tx", "off")
+    sender.sendto(bytes(900), (address(2), 5000))
+    settled(network, lambda counters: counters["ports"]["a"]["oversized"] == 1)
+    network.agree(network.stop())
+
+
+def expect(**files: tuple[int, int]) -> None:
+    """Leave word of how many frames, and how many of them probes, each capture must hold."""
+    (FOLDER / "expected.json").write_text(json.dumps(files))
+
+
+def start(host: str, program: str, *arguments: str) -> subprocess.Popen:
+    """A program on a host, as soon as it is ready."""
+    command = ["ip", "netns", "exec", host, str(PROGRAMS / program), *arguments]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline()) == {"event": "ready"}
+    return process
+
+
+def capture() -> None:
+    """The switch captures the first frames of all its ports, and no more."""
+    network = Network({"a": {}, "b": {}}, capture={"path": str(FOLDER / "whole"), "frames": 1000, "bytes": 10**7})
+    probe("a", "b", count=20)
+    last = network.stop()
+    crossed = sum(port[f"{way}_frames"] for port in last["ports"].values() for way in ("in", "out"))
+    config = FOLDER / "switch.json"
+    bounds = {"path": str(FOLDER / "cut"), "frames": 5, "bytes": 10**7}
+    config.write_text(json.dumps({**json.loads(config.read_text()), "capture": bounds}))
+    again = start("switch", "comseclab-switch", str(config))
+    probe("a", "b", count=20)
+    again.communicate("stop\n", timeout=PATIENCE_S)
+    expect(whole=(crossed, 80), cut=(5, 5))
+
+
+def capture_program() -> None:
+    """`comseclab-capture` shows each frame of the loopback device once, and both directions of others."""
+    alone("10.9.0.1/32")
+    bounds = ["--frames", "1000", "--bytes", "1000000"]
+    captures = [start("alone", "comseclab-capture", "--interface", "lo", "--out", str(FOLDER / "lo"), *bounds)]
+    probe("alone", "alone", (1, 1), count=10)
+    network = Network({"a": {}, "b": {}})
+    probe("a", "b", count=1)
+    captures += [start("a", "comseclab-capture", "--interface", "eth0", "--out", str(FOLDER / "eth0"), *bounds)]
+    probe("a", "b", count=10)
+    for process in captures:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_S) == 0
+    network.stop()
+    expect(lo=(20, 20), eth0=(20, 20))
+
+
+def endings() -> None:
+    """The end of input, SIGINT and SIGTERM each end the switch with its last counters."""
+    Network({"a": {}, "b": {}}).stop()
+    endings: Iterable[Callable[[subprocess.Popen], object]] = (
+        lambda process: process.stdin.close(),
+        lambda process: process.send_signal(signal.SIGINT),
+        lambda process: process.send_signal(signal.SIGTERM),
+    )
+    for end in endings:
+        process = start("switch", "comseclab-switch", str(FOLDER / "switch.json"))
+        end(process)
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["event"] == "counters"
+        assert process.wait(PATIENCE_S) == 0
+
+
+SCENARIOS = (traffic, loss, delays, impaired, loopback, flooding, jumbo, offloads, capture, capture_program, endings)
+
+if __name__ == "__main__":
+    shell("mount", "-t", "tmpfs", "tmpfs", "/run")
+    {scenario.__name__: scenario for scenario in SCENARIOS}[sys.argv[1]]()
