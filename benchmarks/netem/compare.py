@@ -2,13 +2,13 @@
 
     .venv/bin/python benchmarks/netem/compare.py --out netem.json
 
-builds the oracle (build_uml.sh) and the core's simulator, sends the probes through both (some ten minutes), prints a
+builds the oracle (build_uml.sh) and the core's simulator, sends the probes through both (some five minutes, and once as long to build), prints a
 table and writes it as JSON. Exit code 1 when a figure is out of its bounds, which are:
 
 - delay of independent probes (1 s apart, so that none meets another): two-sample Kolmogorov-Smirnov D at most 0.02;
 - loss, duplication, corruption: the configured share lies in the exact (Clopper-Pearson) 99 % interval of the core's;
 - all p-values, corrected after Holm over the whole set, at least 0.01: of the above D; of Fisher's exact test for each
-  share, kernel against core; of D for the place of the flipped bit; and, for sequences at 40 and 500 Hz, of D
+  share, kernel against core; of D for the place of the flipped bit; and, for sequences at 40 and 450 or 500 Hz, of D
   and of the share overtaken, by exchanging blocks of 500 probes at random, as probes so close hold each other up.
 
 The guest's clock ticks every 256 ns and its timers come up to two ticks late: delays are compared in whole
