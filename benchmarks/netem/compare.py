@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/netem/compare.py --out netem.json
 
-builds the oracle (build_uml.sh) and the core's simulator, sends the probes through both (some five minutes, and once as long to build), prints a
-table and writes it as JSON. Exit code 1 when a figure is out of its bounds, which are:
+builds the oracle (build_uml.sh) and the core's simulator, sends the probes through both (some five minutes, and once as
+long to build), prints a table and writes it as JSON. Exit code 1 when a figure is out of its bounds, which are:
 
 - delay of independent probes (1 s apart, so that none meets another): two-sample Kolmogorov-Smirnov D at most 0.02;
 - loss, duplication, corruption: the configured share lies in the exact (Clopper-Pearson) 99 % interval of the core's;
