@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars
 import pytest
-from lab import COMSECLAB, SMALL_PLAN, comseclab, footprint, one_line
+from lab import COMSECLAB, RESOLVED_OR_NOT, SMALL_PLAN, comseclab, footprint, one_line
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_doctor_tells_what_the_machine_can_do(tmp_path: Path) -> None:
 
 def test_a_campaign_from_plan_to_page(plan: Path) -> None:
     before = footprint()
-    done = comseclab("run", plan.name, cwd=plan.parent, expect=3)  # two pairs do not resolve it
+    done = comseclab("run", plan.name, cwd=plan.parent, expect=RESOLVED_OR_NOT)
     run = plan.parent / "runs" / "latest"
     assert str(run.resolve() / "report.html") in done.stderr.replace("\n", "")
     summary = json.loads((run / "summary.json").read_text())
