@@ -71,6 +71,10 @@ comseclab_status fail(comseclab_error* error, const std::string& text) {
 
 /// A writer or a reader: the stream, and whom it is matched with.
 struct End {
+  End(const comseclab_stream& described, bool writes)
+      : stream(described.stream),
+        topic(hash(std::string(described.topic) + '\n' + described.type + '\n' + described.codec)),
+        is_writer(writes) {}
   uint32_t stream;
   uint32_t topic;
   bool is_writer;
@@ -81,11 +85,14 @@ struct End {
 }  // namespace
 
 struct comseclab_writer {
+  comseclab_writer(comseclab_transport* owner, const comseclab_stream& stream) : transport(owner), end(stream, true) {}
   comseclab_transport* transport;
   End end;
 };
 
 struct comseclab_reader {
+  comseclab_reader(const comseclab_stream& stream, comseclab_on_message callback, void* its_context)
+      : end(stream, false), on_message(callback), context(its_context) {}
   End end;
   comseclab_on_message on_message;
   void* context;
@@ -110,15 +117,13 @@ struct comseclab_transport {
 
   comseclab_writer* advertise(const comseclab_stream& stream) {
     const std::lock_guard lock(mutex_);
-    writers_.push_back(std::unique_ptr<comseclab_writer>(
-        new comseclab_writer{this, {.stream = stream.stream, .topic = topic_of(stream), .is_writer = true}}));
+    writers_.push_back(std::make_unique<comseclab_writer>(this, stream));
     return writers_.back().get();
   }
 
   comseclab_reader* subscribe(const comseclab_stream& stream, comseclab_on_message on_message, void* context) {
     const std::lock_guard lock(mutex_);
-    readers_.push_back(std::unique_ptr<comseclab_reader>(new comseclab_reader{
-        {.stream = stream.stream, .topic = topic_of(stream), .is_writer = false}, on_message, context}));
+    readers_.push_back(std::make_unique<comseclab_reader>(stream, on_message, context));
     return readers_.back().get();
   }
 
@@ -148,10 +153,6 @@ struct comseclab_transport {
   }
 
  private:
-  static uint32_t topic_of(const comseclab_stream& stream) {
-    return hash(std::string(stream.topic) + '\n' + stream.type + '\n' + stream.codec);
-  }
-
   static sockaddr_in address_of(const std::string& address, uint16_t port) {
     sockaddr_in result{};
     result.sin_family = AF_INET;

@@ -29,7 +29,7 @@ def udp(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def clock(udp: Path) -> dict[str, object]:  # noqa: ARG001
+def clock(udp: Path) -> dict[str, object]:
     return calibration()
 
 

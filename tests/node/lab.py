@@ -41,11 +41,13 @@ def spool(folder: Path, type_name: str, payloads: Sequence[bytes], rate_hz: floa
     return Spools(folder).prepare(Given(payloads, rate_hz, kind), len(payloads) / rate_hz)
 
 
-def stream(written: Spool, *, number: int = 0, codec: str = "cdr", reader: int = 0, echo: bool = False) -> dict[str, Any]:
+def stream(
+    written: Spool, *, number: int = 0, codec: str = "cdr", reader: int = 0, echo: bool = False
+) -> dict[str, Any]:
     return {
-        "id": number, "transport": 0, "topic": f"/topic{number}", "type": written.type, "codec": codec, "reliable": False,
-        "max_size": written.max_size[codec], "rate_hz": written.rate_hz, "reader": reader, "spool": str(written.path),
-        "messages": written.messages, "readers": 1, "echo": echo,
+        "id": number, "transport": 0, "topic": f"/topic{number}", "type": written.type, "codec": codec,
+        "reliable": False, "max_size": written.max_size[codec], "rate_hz": written.rate_hz, "reader": reader,
+        "spool": str(written.path), "messages": written.messages, "readers": 1, "echo": echo,
     }  # fmt: skip
 
 
@@ -140,10 +142,12 @@ class Peer:
         self.socket.sendto(self.prefix(1, topic), ("127.0.0.1", self.port + 1))
 
     def receive(self, topic: str) -> bytes:
-        wanted = self.prefix(3, topic)
-        while not (datagram := self.socket.recv(65536)).startswith(wanted):
-            pass
-        return datagram[8:]
+        wanted, deadline = self.prefix(3, topic), time.monotonic() + TIMEOUT_S
+        while time.monotonic() < deadline:
+            datagram = self.socket.recv(65536)
+            if datagram.startswith(wanted):
+                return datagram[8:]
+        raise TimeoutError(topic)
 
     def send(self, topic: str, payload: bytes) -> None:
         self.socket.sendto(self.prefix(3, topic) + payload, ("127.0.0.1", self.port + 1))

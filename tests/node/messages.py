@@ -17,7 +17,8 @@ def make(kind: str, /, **fields: Any) -> Any:
 
 
 def header(frame: str = "laser_link_of_no_special_length", sec: int = 0, nanosec: int = 0) -> Any:
-    return make("std_msgs/msg/Header", stamp=make("builtin_interfaces/msg/Time", sec=sec, nanosec=nanosec), frame_id=frame)
+    stamp = make("builtin_interfaces/msg/Time", sec=sec, nanosec=nanosec)
+    return make("std_msgs/msg/Header", stamp=stamp, frame_id=frame)
 
 
 def scan(generator: np.random.Generator, beams: int = 1081) -> Any:
@@ -72,11 +73,12 @@ def cloud(generator: np.random.Generator) -> Any:
 
 def odometry(generator: np.random.Generator) -> Any:
     """Arrays of 36 doubles behind strings of odd lengths."""
+
     def pose() -> Any:
-        position = vector(generator)
+        place = vector(generator)
         x, y, z, w = generator.random(4)
         return make(
-            "geometry_msgs/msg/Pose", position=make("geometry_msgs/msg/Point", x=position.x, y=position.y, z=position.z),
+            "geometry_msgs/msg/Pose", position=make("geometry_msgs/msg/Point", x=place.x, y=place.y, z=place.z),
             orientation=make("geometry_msgs/msg/Quaternion", x=x, y=y, z=z, w=w),
         )  # fmt: skip
 

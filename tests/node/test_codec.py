@@ -1,7 +1,6 @@
 """The node's codecs against those of rosbags, by the bytes on the wire."""
 
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -40,8 +39,8 @@ def made(kind: str, count: int = 5) -> list[Any]:
 
 
 @pytest.fixture(params=["cdr", "ros1"])
-def codec(request: pytest.FixtureRequest) -> Iterator[str]:
-    yield str(request.param)
+def codec(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,21 @@ def test_echo(lab: Lab, kind: str) -> None:
     # Closed loop: a message leaves only when the reply to the one before has come.
     assert (sends["begin"][1:] > back["arrived"][:-1]).all()
     assert not (lab.records("mirror") / "sends.bin").stat().st_size
+
+
+def test_a_closed_loop_without_replies_goes_on_and_ends_with_its_schedule(lab: Lab) -> None:
+    _, bodies = payloads("opaque", 1500)
+    program = lab.start(
+        lab.config("writer", "publisher", [stream(spool(lab.folder / "o", "", bodies, 1000), echo=True)])
+    )
+    wait_for([program], "ready")
+    program.send({"command": "start", "round": 0, "at_ns": time.monotonic_ns()})
+    wait_for([program], "finished")
+    assert program.end(TIMEOUT_S) == 0
+    begins = read_records(lab.records("writer") / "sends.bin", SEND)["begin"]
+    assert len(begins) in (2, 3)
+    assert begins[1] - begins[0] >= 1_000_000_000
+    assert program.of("closed")[0]["dry"] == 0
 
 
 def test_messages_of_another_trial_are_foreign(lab: Lab) -> None:

@@ -124,16 +124,28 @@ void Feed::wait_filled() {
   rethrow_failure();
 }
 
-Prepared& Feed::front() {
-  const uint64_t popped = popped_.load(std::memory_order_relaxed);
-  if (pushed_.load(std::memory_order_acquire) == popped) {
-    dry_.fetch_add(1, std::memory_order_relaxed);
-    while (pushed_.load(std::memory_order_acquire) == popped) {
-      rethrow_failure();
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-    }
+bool Feed::empty() const {
+  return pushed_.load(std::memory_order_acquire) == popped_.load(std::memory_order_relaxed);
+}
+
+void Feed::wait_for_message() {
+  while (empty()) {
+    rethrow_failure();
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
-  return ring_[popped % kMessages];
+}
+
+Prepared& Feed::front() {
+  if (empty()) {
+    dry_.fetch_add(1, std::memory_order_relaxed);
+    wait_for_message();
+  }
+  return ring_[popped_.load(std::memory_order_relaxed) % kMessages];
+}
+
+void Feed::discard() {
+  wait_for_message();
+  pop();
 }
 
 void Feed::pop() {

@@ -61,6 +61,8 @@ class Feed {
   /// The next message, waiting for it where the ring has run dry. Throws what the thread met.
   Prepared& front();
   void pop();
+  /// Passes over the next message, which nobody was to send in time: waiting for it does not count as running dry.
+  void discard();
 
   /// How often front() found nothing.
   [[nodiscard]] uint64_t dry() const { return dry_.load(std::memory_order_relaxed); }
@@ -70,6 +72,8 @@ class Feed {
   bool wait_for_room(size_t bytes);
   void prepare(Prepared& slot, uint32_t round, uint32_t index);
   void release_consumed();
+  bool empty() const;
+  void wait_for_message();
   void rethrow_failure();
 
   Source source_;

@@ -57,16 +57,17 @@ void Sender::run() {
 void Sender::send_round(int64_t at_ns) {
   const auto entries = parts_.source.spool.entries().first(parts_.source.messages);
   const int64_t round_end_ns = at_ns + entries.back().intended_ns;
-  for (uint32_t sent = 0; sent < parts_.source.messages; ++sent) {
+  for (uint32_t passed = 0; passed < parts_.source.messages; ++passed) {
+    // A closed loop that fell behind its schedule ends with the schedule.
+    if (parts_.replies != nullptr && parts_.clock.now_ns() > round_end_ns) {
+      feed_.discard();
+      continue;
+    }
     Prepared& prepared = feed_.front();
     const int64_t intended_ns = at_ns + prepared.intended_ns;
-    // A closed loop that fell behind its schedule ends with the schedule.
-    const bool in_time = parts_.replies == nullptr || parts_.clock.now_ns() <= round_end_ns;
-    if (in_time) {
-      if (!pacer_.wait_until(intended_ns)) return;
-      send_one(prepared, intended_ns);
-      if (parts_.replies != nullptr) await_reply(prepared, round_end_ns);
-    }
+    if (!pacer_.wait_until(intended_ns)) return;
+    send_one(prepared, intended_ns);
+    if (parts_.replies != nullptr) await_reply(prepared, round_end_ns);
     feed_.pop();
   }
 }

@@ -26,6 +26,7 @@ const json kTypes = json::parse(R"({
 
 std::vector<std::byte> bytes_of(const std::vector<int>& values) {
   std::vector<std::byte> bytes;
+  bytes.reserve(values.size());
   for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
   return bytes;
 }

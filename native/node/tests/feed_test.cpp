@@ -47,7 +47,7 @@ TEST(Feed, EndsWhileFull) {
 TEST(Feed, PassesOnWhatItMet) {
   const testing::TemporaryFolder folder;
   auto payloads = opaque_payloads(3, 32);
-  payloads.push_back("too short");
+  payloads.emplace_back("too short");
   testing::write(folder / "a.spool", testing::spool_of(payloads));
   const Spool spool(folder / "a.spool");
   Feed feed({spool, nullptr, kNonce, 0, 4, 1});

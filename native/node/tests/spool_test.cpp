@@ -52,7 +52,7 @@ TEST(Spool, SurvivesAnyHeaderAndIndex) {
 
 TEST(Spool, NamesTheMissingFile) {
   try {
-    Spool("/nowhere/a.spool");
+    const Spool spool("/nowhere/a.spool");
     FAIL();
   } catch (const Fatal& fatal) {
     EXPECT_NE(std::string(fatal.what()).find("/nowhere/a.spool: No such file"), std::string::npos);
