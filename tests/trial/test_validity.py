@@ -54,6 +54,7 @@ def test_a_machine_busy_with_others_makes_a_trial_invalid(
 def test_waiting_for_messages_makes_a_trial_invalid() -> None:
     assert validity.judge_closing("robot-publisher", {"event": "closed", "dry": 0}) == []
     assert "3 times" in validity.judge_closing("robot-publisher", {"event": "closed", "dry": 3})[0]
+    assert "no room" in validity.judge_closing("robot-publisher", {"event": "closed", "not_recorded": 1})[0]
     assert validity.judge_closing("robot-publisher", None) == ["robot-publisher did not close"]
 
 

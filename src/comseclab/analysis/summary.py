@@ -58,7 +58,7 @@ class Box(Part):
 
 
 class Ratio(Part):
-    """This case over its baseline, over trial pairs, with a 95 % interval; verdict by rule 9 of the design.
+    """This case over its baseline, over trial pairs, with a 95 % interval; verdict by interval and tolerance.
 
     `lost`: an arm lost more than half of its messages in at least half of the pairs, or both did in some pair; then
     there is no ratio.

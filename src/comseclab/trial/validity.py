@@ -1,4 +1,4 @@
-"""When a trial is invalid: the laboratory failed, not the thing it measures (DESIGN: rules of measurement, 10).
+"""When a trial is invalid: the laboratory failed, not the thing it measures (docs/methodology.md).
 
 The limits are generous: a small shared machine should pass while it is not disturbed.
 """
@@ -66,8 +66,12 @@ def judge_closing(node: str, closed: Event | None) -> list[str]:
     """Reasons found in a node's `closed` event."""
     if closed is None:
         return [f"{node} did not close"]
-    dry = closed.get("dry", 0)
-    return [f"{node} had to wait for its messages {dry} times: reading them was too slow"] if dry else []
+    reasons = []
+    if dry := closed.get("dry", 0):
+        reasons.append(f"{node} had to wait for its messages {dry} times: reading them was too slow")
+    if lacking := closed.get("not_recorded", 0):
+        reasons.append(f"{node} had no room to record {lacking} messages")
+    return reasons
 
 
 def judge_proof(proof: WireProof | None) -> list[str]:
