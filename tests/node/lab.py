@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from comseclab.testbed.program import Program, wait_until
+from comseclab.trial.nodes import RETURN
 from comseclab.workload.source import Message
 from comseclab.workload.spool import Spool, Spools
 from comseclab.workload.types import MessageType, standard_type
@@ -98,6 +99,7 @@ def trial(lab: Lab, publisher: dict[str, Any], others: Sequence[dict[str, Any]],
         for config in others:
             for stream in config["streams"]:
                 readers[stream["id"]] += 1
+        readers |= {stream["id"] + RETURN: 1 for stream in publisher["streams"] if stream.get("echo")}
         assert wait_until(programs, lambda: _matched(programs[-1], readers), TIMEOUT_S), "no match"
         for number in range(rounds):
             programs[-1].send({"command": "start", "round": number, "at_ns": time.monotonic_ns() + 50_000_000})

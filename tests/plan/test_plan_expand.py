@@ -22,9 +22,8 @@ def test_shipped_plan_expands_as_before(name: str) -> None:
 
 def test_demo_ends_within_five_minutes() -> None:
     plan = load_plan(shipped_plan("demo"))
-    shortest, longest = expected_seconds(plan, expand(plan))
-    assert shortest == longest == 5 * 10 * (2.0 + 0.5 + 2.0)
-    assert longest < 300
+    _, longest = expected_seconds(plan, expand(plan))
+    assert 200 < longest < 300
 
 
 def test_union_of_matrices_is_ordered_and_without_repeats(tmp_path: Path) -> None:

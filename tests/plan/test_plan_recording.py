@@ -43,8 +43,8 @@ def test_topics_become_streams_of_one_workload(recording: Path, tmp_path: Path) 
         cases[0], number=1, pair=0, seed=1, nonce="0" * 16
     )
     assert [(stream.id, stream.topic, stream.messages) for stream in spec.streams] == [
-        (0, "/cmd_vel", 20),
-        (1, "/arm/cmd_vel", 20),
+        (0, "/cmd_vel", 25),
+        (1, "/arm/cmd_vel", 25),
     ]
     assert "SHA-256" in spec.streams[0].source
     assert spec.streams[0].source.endswith("/cmd_vel from 0 ns on; 2 messages in turn")
