@@ -3,7 +3,7 @@
 `sudo python benchmarks/link/measure.py [--seconds N] [--keep-awake]`, after
 `cargo build --release --bins --examples --manifest-path native/link/Cargo.toml --target-dir build/cargo`.
 Prints a table and, as its last line, the same as JSON. Meant for a quiet machine, as root (SCHED_FIFO).
-With --keep-awake a SCHED_IDLE loop on every CPU keeps it from sleeping: on a virtual machine an idle CPU is given back to
+With --keep-awake a SCHED_IDLE loop on every CPU keeps it from sleeping: a virtual machine gives an idle CPU back to
 the hypervisor, and waking it takes tens of microseconds that are not the switch's.
 """
 
@@ -134,7 +134,9 @@ def line_rate(seconds: int) -> dict[str, Any]:
         after, cpu = running.counters(), running.cpu_seconds() - cpu_before
     frames = after["ports"]["b"]["out_frames"] - before["ports"]["b"]["out_frames"]
     gigabits = sent["sent"] * FRAME_BYTES * 8 / sent["seconds"] / 1e9
-    dropped = sent["sent"] + sent["refused"] - frames
+    # A frame of somebody else's may come in too, so what came in can be more than what we sent.
+    came_in = after["ports"]["a"]["in_frames"] - before["ports"]["a"]["in_frames"]
+    dropped = max(sent["sent"] + sent["refused"], came_in) - frames
     return {
         "offered_gbps": gigabits,
         "frames": frames,
