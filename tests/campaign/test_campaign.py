@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from comseclab.campaign.run import ATTEMPTS, Campaign, Rule
+from comseclab.campaign.run import PAUSES_S, Campaign, Rule
 from comseclab.results.record import TrialRecord
 from comseclab.results.store import RunFolder, write_atomically
 
@@ -45,7 +45,7 @@ class Bench:
 def campaign(run: RunFolder, bench: Bench, enough_at: int = 5) -> Campaign:
     return Campaign(
         run=run, baselines=BASELINES, seed=1, rule=Rule(5, 8, lambda pairs: len(pairs) >= enough_at),
-        execute=bench.execute, medians=lambda _: {0: 1.0}, watcher=bench,
+        execute=bench.execute, medians=lambda _: {0: 1.0}, watcher=bench, pauses_s=[0.0] * len(PAUSES_S),
     )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def test_invalid_trials_are_repeated_and_kept(run: RunFolder) -> None:
 
 
 def test_a_case_the_lab_cannot_measure_is_given_up(run: RunFolder) -> None:
-    bench = Bench(fails={("none", 1): ATTEMPTS})
+    bench = Bench(fails={("none", 1): 1 + len(PAUSES_S)})
     course = campaign(run, bench)
     course.go()
     assert course.given_up == {"none"}

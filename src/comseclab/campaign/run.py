@@ -11,8 +11,8 @@ from comseclab.campaign.schedule import Group, blocks, make_groups
 from comseclab.results.record import TrialRecord
 from comseclab.results.store import RunFolder
 
-ATTEMPTS = 3
-"""How often a pair's trial is tried before its case is given up: the lab failed each time."""
+PAUSES_S = (0.0, 5.0, 30.0)
+"""Before each repetition of an invalid trial: what disturbed the machine may pass. Then its case is given up."""
 
 Execute = Callable[[str, int, int, Path], TrialRecord]
 """(case, pair, number, folder) -> the closed trial."""
@@ -49,6 +49,7 @@ class Campaign:
     execute: Execute
     medians: Medians
     watcher: Watcher
+    pauses_s: Sequence[float] = PAUSES_S
     measured: dict[tuple[str, int], Mapping[int, float]] = field(default_factory=dict)
     """(case, pair) -> medians of its valid trial."""
     given_up: set[str] = field(default_factory=set)
@@ -73,7 +74,8 @@ class Campaign:
             self._mark_finished(group, pair)
 
     def _measure(self, case: str, pair: int, remaining: int) -> None:
-        for _ in range(ATTEMPTS):
+        for pause_s in (0.0, *self.pauses_s):
+            time.sleep(pause_s)
             self.number += 1
             folder = self.run.trial(self.number, case)
             self.watcher.began(case, pair, self.number)
