@@ -33,13 +33,31 @@ void apply_scheduling(const Config& config) {
   }
 }
 
-bool lock_memory() {
-  // Under a finite limit, MCL_FUTURE would make later allocations fail: all or nothing.
+namespace {
+
+/// Whether this process may lock memory whatever its limit: CAP_IPC_LOCK outside of any user namespace.
+bool no_limit_applies() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return false;
+  const rlimit none{0, limit.rlim_max};
+  setrlimit(RLIMIT_MEMLOCK, &none);
+  const bool allowed = mlock(&limit, sizeof limit) == 0;
+  setrlimit(RLIMIT_MEMLOCK, &limit);
+  return allowed;
+}
+
+bool limit_is_lifted() {
   const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
   rlimit limit{};
   setrlimit(RLIMIT_MEMLOCK, &unlimited);
-  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return false;
-  return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0;
+  return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+}
+
+}  // namespace
+
+bool lock_memory() {
+  // Under a finite limit, MCL_FUTURE would make later allocations fail: all or nothing.
+  return (limit_is_lifted() || no_limit_applies()) && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0;
 }
 
 }  // namespace comseclab
