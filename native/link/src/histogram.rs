@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn every_value_lies_within_one_part_in_128_of_its_bucket() {
-        let spread = (0..64).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + (1 << bit >> 1)]);
+        let spread = (0..64).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + ((1 << bit) >> 1)]);
         for value in spread.chain([u64::MAX]) {
             let end = upper_end(bucket(value));
             assert!(end >= value && end - value <= value / 128, "{value} {end}");

@@ -23,14 +23,14 @@ fn parse(mut file: &[u8]) -> (Vec<String>, Vec<Packet>) {
                 let name_length = (word(block, 16) >> 16) as usize;
                 names.push(String::from_utf8(block[20..20 + name_length].to_vec()).unwrap());
                 let resolution = 20 + name_length.next_multiple_of(4);
-                assert_eq!((word(block, resolution), block[resolution + 4]), (9 | 1 << 16, 9));
+                assert_eq!((word(block, resolution), block[resolution + 4]), (9 | (1 << 16), 9));
             }
             6 => {
                 let captured = word(block, 20) as usize;
                 assert_eq!(word(block, 24) as usize, captured);
                 let flags = 28 + captured.next_multiple_of(4);
-                assert_eq!(word(block, flags), 2 | 4 << 16);
-                let time = u64::from(word(block, 12)) << 32 | u64::from(word(block, 16));
+                assert_eq!(word(block, flags), 2 | (4 << 16));
+                let time = (u64::from(word(block, 12)) << 32) | u64::from(word(block, 16));
                 packets.push((word(block, 8), word(block, flags + 4), time, block[28..28 + captured].to_vec()));
             }
             kind => panic!("unknown block {kind}"),
