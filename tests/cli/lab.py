@@ -6,6 +6,10 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from comseclab.testbed import lock
+
+LOCK = lock.LOCK
+"""Stays: removing a lock file that others may be waiting on would let two laboratories in."""
 COMSECLAB = Path(sys.executable).with_name("comseclab")
 
 SMALL_PLAN = """
@@ -73,5 +77,6 @@ def footprint() -> dict[str, set[str]]:
         "processes": processes,
         "devices": set(os.listdir("/sys/class/net")),
         "namespaces": set(os.listdir(named)) if named.is_dir() else set(),
-        "files": {name for folder in ("/tmp", "/dev/shm") for name in os.listdir(folder) if "comseclab" in name},
+        "files": {name for folder in ("/tmp", "/dev/shm") for name in os.listdir(folder) if "comseclab" in name}
+        - {LOCK.name},
     }

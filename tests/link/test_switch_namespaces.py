@@ -20,8 +20,16 @@ AS_USER = ["unshare", "-U", "-r", "-n", "-m"]
 DROP_ROOT = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
 
 
+CHECKOUT = str(HERE.parents[1])
+REACHABLE = "/mnt"
+"""Where an ordinary user finds the checkout, which may lie in a folder of root's own."""
+MOUNT = ["unshare", "-m", "--propagation", "private", "sh", "-c", f'mount --bind "$0" {REACHABLE} && exec "$@"']
+
+
 def as_user(*command: str) -> list[str]:
-    return [*(DROP_ROOT if os.geteuid() == 0 else []), *command]
+    if os.geteuid():
+        return [*command]
+    return [*MOUNT, CHECKOUT, *DROP_ROOT, *(part.replace(CHECKOUT, REACHABLE) for part in command)]
 
 
 def scenario_names() -> list[str]:

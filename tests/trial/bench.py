@@ -17,6 +17,8 @@ from comseclab.workload.spool import Spools
 from comseclab.workload.synthetic import Synthetic
 
 CHECKOUT = Path(__file__).parents[2]
+REACHABLE = "/mnt"
+"""Where another user finds the checkout, which may lie in a folder of root's own."""
 NATIVE = Path(os.environ.get("CSLTMP", Path(os.environ.get("COMSECLAB_BUILD", CHECKOUT / "build")) / "bin"))
 NOISE = ("other programs used", "the hypervisor took", "the switch was late")
 """Beginnings of the reasons that a busy machine gives: not what these tests are about."""
@@ -79,7 +81,9 @@ def run_apart(
     python, environment = sys.executable, dict(os.environ)
     drop: list[str] = []
     if user is not None:
-        drop = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+        reach = f'mount --bind "$0" {REACHABLE} && exec "$@"'
+        drop = ["unshare", "-m", "--propagation", "private", "sh", "-c", reach, str(CHECKOUT)]
+        drop += ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
         # setpriv itself still has root's rights when it starts a program; a shell shows the user's.
         if subprocess.run([*drop, "sh", "-c", 'test -x "$0"', python], check=False).returncode:
             python = shutil.which("python3", path="/usr/bin") or python
@@ -89,8 +93,13 @@ def run_apart(
         environment["HOME"] = str(folder.parent)
         for path in (folder.parent, *folder.parent.rglob("*")):
             os.chown(path, user, user)
+    script = str(Path(__file__).with_name("laboratory.py"))
+    if user is not None:
+        script = script.replace(str(CHECKOUT), REACHABLE)
+        environment["PYTHONPATH"] = environment["PYTHONPATH"].replace(str(CHECKOUT), REACHABLE)
+        spec_path.write_text(spec_path.read_text().replace(str(CHECKOUT), REACHABLE))
     laboratory = subprocess.Popen(
-        [*wrapper, *drop, python, str(Path(__file__).with_name("laboratory.py")), str(spec_path), str(folder)],
+        [*wrapper, *drop, python, script, str(spec_path), str(folder)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True,
     )  # fmt: skip
     LABORATORIES.append(laboratory)
