@@ -14,8 +14,14 @@ from comseclab.trial.spec import TrialSpec
 PROOF_FRAMES_AN_END = 1000
 """Enough for discovery, the handshake and the first messages; messages of 9 MB begin within."""
 PROOF_BYTES_AN_END = 2_000_000
-FULL_FRAMES = 100_000_000
-FULL_BYTES = 16_000_000_000
+FULL_BYTES = 2_000_000_000
+"""The most a whole capture may take: it is held in memory, set aside beforehand, until the trial ends."""
+FULL_FACTOR = 3
+"""What a message may take on the wire, there and back, as a multiple of its size."""
+FULL_FLOOR_BYTES = 16_000_000
+"""For discovery and handshakes."""
+LEAST_FRAME_BYTES = 200
+"""Mean size of the frames of a whole capture, at the least."""
 READY_TIMEOUT_S = 5.0
 STOP_TIMEOUT_S = 5.0
 
@@ -30,8 +36,8 @@ class Wire:
         self._has_switch = spec.link.kind == "emulated" and spec.backend == "switch"
         full = spec.capture == "full"
         ends = len(spec.streams) + sum(len(stream.reader_hosts) for stream in spec.streams)
-        self._frames = FULL_FRAMES if full else PROOF_FRAMES_AN_END * ends
-        self._bytes = FULL_BYTES if full else PROOF_BYTES_AN_END * ends
+        self._bytes = _whole(spec) if full else PROOF_BYTES_AN_END * ends
+        self._frames = self._bytes // LEAST_FRAME_BYTES if full else PROOF_FRAMES_AN_END * ends
         self.programs: list[Program] = []
 
     def start_switch(self, cpu: int) -> None:
@@ -83,3 +89,9 @@ class Wire:
             for counters in program.of("counters")[-1:]:
                 last = {key: value for key, value in counters.items() if key not in ("event", "read_ns")}
         return last
+
+
+def _whole(spec: TrialSpec) -> int:
+    """Bytes that all frames of the trial need."""
+    sent = sum(stream.messages * stream.max_size * len(stream.reader_hosts) for stream in spec.streams) * spec.rounds
+    return min(FULL_BYTES, FULL_FLOOR_BYTES + FULL_FACTOR * sent)
