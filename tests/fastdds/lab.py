@@ -74,10 +74,19 @@ class Node:
             namespace.within(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
+    def wait_matched(self) -> None:
+        """Until a publisher has found its subscriber, or given up."""
+        self._wait_for("matched")
+
     def wait_sent(self) -> None:
         """Until a publisher has sent everything, or given up."""
+        self._wait_for("sent")
+
+    def _wait_for(self, step: str) -> None:
         assert self.process.stdout is not None
-        self.process.stdout.readline()
+        for line in self.process.stdout:
+            if step in json.loads(line):
+                return
 
     def end(self) -> dict[str, Any]:
         """Ask it to end (a subscriber that has everything ends by itself) and take its last words."""

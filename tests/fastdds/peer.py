@@ -138,6 +138,7 @@ def publish(peer: Peer, config: dict[str, Any]) -> dict[str, Any]:
     messages = [payload(config, index) for index in range(config["count"])]
     matched = peer.wait(peer.matched, config["timeout_s"])
     statuses = []
+    print(json.dumps({"matched": matched}), flush=True)
     if matched:
         time.sleep(0.2)
         for message in messages:
@@ -153,7 +154,17 @@ def subscribe(peer: Peer, config: dict[str, Any]) -> dict[str, Any]:
     while time.monotonic() < deadline and not select.select([sys.stdin], [], [], 0)[0]:
         if peer.wait(lambda: len(peer.received) >= config["count"], 0.1):
             break
+    else:
+        take_the_rest(peer)
     return {"matched": any(e["kind"] == "matched" for e in peer.events), "received": peer.received}
+
+
+def take_the_rest(peer: Peer) -> None:
+    """What is still on its way when a subscriber is told to end, until nothing more comes for a while."""
+    seen = -1
+    while seen < len(peer.received):
+        seen = len(peer.received)
+        peer.wait(lambda seen=seen: len(peer.received) > seen, 0.5)
 
 
 def main() -> None:

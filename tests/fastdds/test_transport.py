@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import time
 from pathlib import Path
 from typing import Any
 
@@ -162,9 +161,9 @@ def test_a_full_reliable_history_pushes_back() -> None:
     # 64 MiB at most: room for the least number of samples, four.
     stream = {"reliable": 1, "max_size": 64 << 20, "rate_hz": 1.0}
     with loopback() as namespace:
-        reader = Node(namespace, "subscribe", PLAIN, stream=stream, count=12)
-        writer = Node(namespace, "publish", PLAIN | {"publish_timeout_ms": 50}, stream=stream, count=12, period_s=0.3)
-        time.sleep(2.5)
+        reader = Node(namespace, "subscribe", PLAIN, stream=stream, count=40, timeout_s=60.0)
+        writer = Node(namespace, "publish", PLAIN | {"publish_timeout_ms": 50}, stream=stream, count=40, period_s=0.1)
+        writer.wait_matched()
         os.kill(child_of(reader), signal.SIGSTOP)
         writer.wait_sent()
         os.kill(child_of(reader), signal.SIGCONT)
