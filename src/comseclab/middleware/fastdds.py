@@ -1,13 +1,10 @@
 """Fast DDS 2.9 (eProsima), ROS 2's default middleware. Its transport: native/transports/fastdds."""
 
-import shutil
-import subprocess
-from collections.abc import Callable, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from comseclab.middleware.base import Material, Place
+from comseclab.middleware.base import Material, Middleware, Place, Setting
 from comseclab.middleware.names import ECHO, dds_topic
 from comseclab.protection import dds, proof
 from comseclab.protection.levels import LEVELS
@@ -20,55 +17,30 @@ LEAST_BUFFER = 4 << 20
 """Bytes. With the kernel's default of 208 KiB, a third of all 900 kB messages is lost."""
 
 
-def _whole(least: int, most: int) -> tuple[Callable[[Any], bool], str]:
-    return lambda value: type(value) is int and least <= value <= most, f"a whole number from {least} to {most}"
-
-
-SETTINGS: dict[str, tuple[Callable[[Any], bool], str]] = {
+SETTINGS = {
     # Below 1 KiB the handshake's messages would not fit; 65 kB is UDP's own limit.
-    "max_message_size": _whole(1024, 65500),
-    "send_buffer": _whole(65536, 1 << 30),
-    "receive_buffer": _whole(65536, 1 << 30),
-    "history_depth": _whole(1, 1_000_000),
-    "publish_timeout_ms": _whole(0, 3_600_000),
-    "publish_mode": (lambda value: value in ("synchronous", "asynchronous"), "synchronous or asynchronous"),
-    "qos_profile": (lambda value: isinstance(value, str) and Path(value).is_file(), "an XML file that exists"),
+    "max_message_size": Setting.whole(1024, 65500),
+    "send_buffer": Setting.whole(65536, 1 << 30),
+    "receive_buffer": Setting.whole(65536, 1 << 30),
+    "history_depth": Setting.whole(1, 1_000_000),
+    "publish_timeout_ms": Setting.whole(0, 3_600_000),
+    "publish_mode": Setting.one_of("synchronous", "asynchronous"),
+    "qos_profile": Setting(lambda value: isinstance(value, str) and Path(value).is_file(), "an XML file that exists"),
 }
-"""Keys of [settings.NAME.fastdds] and what a value must be. Sizes in bytes; meaning: settings.hpp."""
+"""Sizes in bytes; meaning: settings.hpp."""
 
 
-class FastDds:
+class FastDds(Middleware):
     name = "fastdds"
     library = "libcomseclab-fastdds.so"
     packages = ("libfastrtps-dev", "nlohmann-json3-dev")
     protections = tuple(LEVELS)
-    codecs = ("cdr", "ros1")
     reliabilities = ("best-effort", "reliable")
-    patterns = ("stream", "echo")
-
-    def version(self) -> str | None:
-        query = shutil.which("dpkg-query")
-        if query is None:
-            return None
-        asked = [query, "--show", "--showformat=${Version}", "libfastrtps-dev"]
-        done = subprocess.run(asked, capture_output=True, text=True, check=False)
-        return done.stdout.partition("+")[0] or None if done.returncode == 0 else None
+    settings = SETTINGS
 
     def refuse(self, factors: Factors, settings: Mapping[str, Any]) -> str | None:
-        supported = {
-            "protection": self.protections, "codec": self.codecs,
-            "reliability": self.reliabilities, "pattern": self.patterns,
-        }  # fmt: skip
-        for factor, levels in supported.items():
-            level = getattr(factors, factor)
-            if level not in levels:
-                return f'{self.name} has no {factor} "{level}"; {_nearest(level, levels)}'
-        for key, value in settings.items():
-            if key not in SETTINGS:
-                return f'{self.name} has no setting "{key}"; {_nearest(key, tuple(SETTINGS))}'
-            fits, wanted = SETTINGS[key]
-            if not fits(value):
-                return f"{self.name}: {key} is {wanted}, not {value!r}"
+        if refusal := super().refuse(factors, settings):
+            return refusal
         if settings.get("max_message_size", 0) > settings.get("send_buffer", LEAST_BUFFER):
             return f"{self.name}: send_buffer must hold max_message_size"
         return None
@@ -112,11 +84,6 @@ def _topics(spec: TrialSpec, topics: Any) -> frozenset[str]:
     return frozenset(
         dds_topic(topic, opaque=topic.removesuffix(ECHO) in opaque, codec=spec.factors.codec) for topic in topics
     )
-
-
-def _nearest(name: str, known: tuple[str, ...]) -> str:
-    close = get_close_matches(name, known, 1)
-    return f'did you mean "{close[0]}"?' if close else f"known: {', '.join(known)}"
 
 
 MIDDLEWARE = FastDds()

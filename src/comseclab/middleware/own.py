@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from comseclab.errors import LabError
-from comseclab.middleware.base import Material, Place
+from comseclab.middleware.base import Material, Middleware, Place, Setting
 from comseclab.protection.proof import MOST_FRAMES, sentinels
 from comseclab.protection.wire import frames
 from comseclab.results.record import WireProof
@@ -15,7 +15,7 @@ from comseclab.trial.spec import Factors, OwnTransport, TrialSpec
 EVERY_PEER = "{peers}"
 
 
-class Own:
+class Own(Middleware):
     """Any transport behind the C interface. It has no protection that we know, so its payload must show on the wire.
 
     In its settings `{address}`, `{interface}`, `{host}` and `{node}` stand for the node's own; a list's element
@@ -24,9 +24,8 @@ class Own:
 
     packages: tuple[str, ...] = ()
     protections: tuple[str, ...] = ("none",)
-    codecs: tuple[str, ...] = ("cdr", "ros1")
     reliabilities: tuple[str, ...] = ("best-effort", "reliable")
-    patterns: tuple[str, ...] = ("stream", "echo")
+    settings: Mapping[str, Setting] = {}
 
     def __init__(self, name: str, transport: OwnTransport) -> None:
         self.name = name

@@ -1,14 +1,17 @@
 """A host of the testbed: a network namespace that runs programs and counts what crosses its interface."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from comseclab.results.record import HostCounters
 from comseclab.testbed.namespaces import inside
-from comseclab.testbed.program import Program
+from comseclab.testbed.program import Daemon, Program
+
+LISTENING = "0A"
+"""TCP_LISTEN in /proc/net/tcp, proc(5)."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,18 @@ class Host:
         """Start a program on this host, on these CPUs (none given: any), its standard error in `log`."""
         with inside(self.namespace), pinned(cpus):
             return Program(name, argv, log)
+
+    def start_daemon(self, name: str, argv: Sequence[str | Path], log: Path, environment: Mapping[str, str]) -> Daemon:
+        """Start a program that is not the laboratory's on this host; all it writes goes to `log`."""
+        with inside(self.namespace):
+            return Daemon(name, argv, log, environment)
+
+    def listening(self) -> set[int]:
+        """The TCP ports something on this host listens on."""
+        with inside(self.namespace):
+            tables = [table.read_text() for table in Path("/proc/thread-self/net").glob("tcp*")]
+        fields = (line.split() for table in tables for line in table.splitlines())
+        return {int(field[1].rpartition(":")[2], 16) for field in fields if field[3] == LISTENING}
 
     def write(self, name: str, text: str) -> Path:
         """Put a file on the host."""

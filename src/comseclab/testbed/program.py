@@ -1,4 +1,5 @@
-"""A program of the laboratory: commands on its input, events on its output, one JSON object a line."""
+"""Processes of a trial: the laboratory's own programs (commands on their input, events on their output, one JSON
+object a line), and programs of a middleware, which only run."""
 
 import json
 import os
@@ -6,7 +7,8 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,32 +25,85 @@ class ProgramFailedError(Exception):
     """A program ended, or said that it must end, while it was needed."""
 
 
-class Program:
-    """A running program. Use it from one thread."""
+class Process(ABC):
+    """A running process, watched for its end. Use it from one thread."""
 
-    def __init__(self, name: str, argv: Sequence[str | Path], log: Path) -> None:
+    def __init__(
+        self, name: str, argv: Sequence[str | Path], log: Path, output: int | None, added: Mapping[str, str]
+    ) -> None:
+        """Standard error goes to `log`, and so does the output unless `output` says otherwise."""
         self.name = name
         self.log = log
-        self.events: list[Event] = []
         self.ended = False
-        self._rest = b""
-        environment = {key: os.environ[key] for key in ENVIRONMENT if key in os.environ}
+        environment = {key: os.environ[key] for key in ENVIRONMENT if key in os.environ} | dict(added)
         log.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with log.open("ab") as errors:
+            with log.open("ab") as written:
                 self._process = subprocess.Popen(
                     [str(part) for part in argv],
                     stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=errors,
+                    stdout=written if output is None else output,
+                    stderr=written,
                     env=environment,
                 )
         except (FileNotFoundError, PermissionError) as error:
-            raise LabError(f"cannot start {argv[0]}: {error.strerror}", "build the native programs first") from error
+            raise LabError(f"cannot start {argv[0]}: {error.strerror}", "see `comseclab doctor`") from error
 
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @abstractmethod
+    def fileno(self) -> int:
+        """What becomes readable when there is something to `read`."""
+
+    @abstractmethod
+    def read(self) -> None:
+        """Take in what there is; call it when there is something."""
+
+    def complain(self) -> None:
+        """Raise ProgramFailedError if the process has ended or reported a fatal error."""
+        if self.ended:
+            raise ProgramFailedError(f"{self.name} {self._obituary()}")
+
+    def _obituary(self) -> str:
+        code = self._process.wait()
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        last = self.log.read_text(errors="replace").strip().splitlines()[-1:]
+        return f"{how}; its last words: {last[0][:300]}" if last else how
+
+
+class Daemon(Process):
+    """A process that says nothing to us: it is there, or it has ended."""
+
+    def __init__(self, name: str, argv: Sequence[str | Path], log: Path, environment: Mapping[str, str]) -> None:
+        super().__init__(name, argv, log, None, environment)
+        self._handle = os.pidfd_open(self.pid)
+
+    def fileno(self) -> int:
+        return self._handle
+
+    def read(self) -> None:
+        self.ended = True
+
+    def end(self, timeout_s: float) -> int:
+        """Ask it to end, kill it if it does not. Returns its exit code, negative for a signal."""
+        self._process.terminate()
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        os.close(self._handle)
+        return self._process.wait()
+
+
+class Program(Process):
+    """A program of the laboratory."""
+
+    def __init__(self, name: str, argv: Sequence[str | Path], log: Path) -> None:
+        super().__init__(name, argv, log, subprocess.PIPE, {})
+        self.events: list[Event] = []
+        self._rest = b""
 
     def fileno(self) -> int:
         assert self._process.stdout is not None
@@ -83,17 +138,9 @@ class Program:
             self.events.append(event | {"read_ns": time.monotonic_ns()})
 
     def complain(self) -> None:
-        """Raise ProgramFailedError if the program has ended or reported a fatal error."""
         for fatal in self.of("fatal"):
             raise ProgramFailedError(f"{self.name}: {fatal.get('message', 'fatal error')}")
-        if self.ended:
-            raise ProgramFailedError(f"{self.name} {self._obituary()}")
-
-    def _obituary(self) -> str:
-        code = self._process.wait()
-        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        last = self.log.read_text(errors="replace").strip().splitlines()[-1:]
-        return f"{how}; its last words: {last[0][:300]}" if last else how
+        super().complain()
 
     def end(self, timeout_s: float) -> int:
         """Close its input, wait for it to end, kill it if it does not. Returns its exit code, negative for a signal."""
@@ -107,7 +154,7 @@ class Program:
 
 
 def wait_until(
-    programs: Iterable[Program], condition: Callable[[], bool], timeout_s: float, *, expect_end: bool = False
+    programs: Iterable[Process], condition: Callable[[], bool], timeout_s: float, *, expect_end: bool = False
 ) -> bool:
     """Read the programs' events until the condition holds; False when the time is over first.
 
@@ -123,7 +170,7 @@ def wait_until(
             if left <= 0:
                 return False
             for key, _ in selector.select(left):
-                heard: Program = key.data
+                heard: Process = key.data
                 heard.read()
                 if heard.ended:
                     selector.unregister(heard)

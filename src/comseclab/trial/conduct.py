@@ -16,6 +16,7 @@ from comseclab.testbed.program import Program, ProgramFailedError, wait_until
 from comseclab.trial import clock, findings, matching, probes, usage, validity
 from comseclab.trial import nodes as placing
 from comseclab.trial.nodes import Node
+from comseclab.trial.services import Services
 from comseclab.trial.spec import TrialSpec
 from comseclab.trial.wire import Wire
 
@@ -55,6 +56,7 @@ class _Trial:
         self.found = findings.Findings()
         self.hosts: dict[str, Host] = {}
         self.nodes: list[Node] = []
+        self.services = Services(self.log)
         self.wire = Wire(spec, folder)
 
     def build(self) -> None:
@@ -66,7 +68,7 @@ class _Trial:
         self.found.links = probes.probe(spec, self.hosts, self.log / "probe.log")
 
     def start_nodes(self, calibrated: dict[str, Any]) -> None:
-        """Prepare the protection and start the capture and all nodes."""
+        """Prepare the protection and start the capture, the stack's services and all nodes."""
         spec = self.spec
         nodes = placing.place_nodes(spec, self.hosts)
         places = placing.places(nodes, echo=self.echo)
@@ -74,6 +76,8 @@ class _Trial:
         for name, document in material.publishable.items():
             (self.folder / "evidence" / name).write_bytes(document.read_bytes())
         self.wire.start_capture(self.hosts)
+        services = self.middleware.services(spec, tuple(places.values()), material, network.FILES)
+        self.services.start(self.hosts, services)
         for node in nodes:
             text = placing.config(spec, node, places[node.name], self.middleware, material, calibrated)
             config = node.host.write(f"{node.name}.json", text)
@@ -102,7 +106,7 @@ class _Trial:
 
     def _wait(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         """Wait with an eye on everything that runs."""
-        return wait_until([*self._nodes(), *self.wire.programs], condition, timeout_s)
+        return wait_until([*self.services.programs, *self._nodes(), *self.wire.programs], condition, timeout_s)
 
     def _wait_for(self, event: str) -> None:
         def late() -> list[str]:
@@ -115,6 +119,7 @@ class _Trial:
         """Run all rounds and the drain, and measure what is used meanwhile."""
         spec, found = self.spec, self.found
         watched = [usage.Watched(node.name, node.host.name, node.program.pid) for node in self.nodes if node.program]
+        watched += self.services.watched
         watched += [usage.Watched(program.name, SWITCH_HOST, program.pid) for program in self.wire.programs]
         begin_ns = self._start_round(0, LEAD_S)
         machine, counters = usage.machine_times(), self._counters()
@@ -175,6 +180,7 @@ class _Trial:
             code = program.end(CLOSE_TIMEOUT_S)
             closed = program.of("closed") if code == 0 else []
             self.found.reasons += validity.judge_closing(program.name, closed[-1] if closed else None)
+        self.services.stop()
 
 
 def _difference(after: HostCounters, before: HostCounters) -> HostCounters:
