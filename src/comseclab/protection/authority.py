@@ -4,6 +4,7 @@ As `sros2` does, one ECDSA P-256 key is both the identity CA and the permissions
 """
 
 import datetime
+import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,15 +34,18 @@ class Authority:
         )
         return cls(certificate, key)
 
-    def issue(self, subject: x509.Name) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
-        """A certificate for `subject`, and its key."""
+    def issue(
+        self, subject: x509.Name, address: str | None = None
+    ) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+        """A certificate for `subject`, valid for the IP address if one is given, and its key."""
         key = ec.generate_private_key(ec.SECP256R1())
-        certificate = (
-            _builder(subject, self.certificate.subject, key.public_key())
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .sign(self.key, hashes.SHA256())
+        builder = _builder(subject, self.certificate.subject, key.public_key()).add_extension(
+            x509.BasicConstraints(ca=False, path_length=None), critical=True
         )
-        return certificate, key
+        if address is not None:
+            names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
+            builder = builder.add_extension(names, critical=False)
+        return builder.sign(self.key, hashes.SHA256()), key
 
     def sign(self, document: str) -> bytes:
         """The document as signed S/MIME (RFC 8551, multipart/signed), as `openssl smime -sign -text` writes it."""

@@ -86,11 +86,11 @@ class Keystore:
             ) from error
         return folder
 
-    def issue(self, name: str, subject: x509.Name) -> Path:
-        """Make the enclave `name` with a certificate of `subject`, in a keystore of ours."""
+    def issue(self, name: str, subject: x509.Name, address: str | None = None) -> Path:
+        """Make the enclave `name` with a certificate of `subject` (and an IP address), in a keystore of ours."""
         folder = self.root / "enclaves" / name
         authority = Authority(load_certificate(self.identity_ca), load_key(self.root / "private" / "ca.key.pem"))
-        certificate, key = authority.issue(subject)
+        certificate, key = authority.issue(subject, address)
         write_certificate(folder / "cert.pem", certificate)
         write_key(folder / "key.pem", key)
         return folder

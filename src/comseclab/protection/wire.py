@@ -1,4 +1,4 @@
-"""Captures as sequences of frames, and frames as UDP datagrams. Takes any bytes: what is damaged or cut is skipped."""
+"""Captures as frames, frames as UDP datagrams or TCP segments. Takes any bytes: what is damaged or cut is skipped."""
 
 import mmap
 import struct
@@ -8,12 +8,12 @@ from pathlib import Path
 
 _PCAPNG_SECTION, _PCAPNG_PACKET, _PCAPNG_LITTLE = 0x0A0D0D0A, 6, b"\x4d\x3c\x2b\x1a"
 _PCAP_MAGICS = {b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">", b"\x4d\x3c\xb2\xa1": "<", b"\xa1\xb2\x3c\x4d": ">"}
-_ETHERTYPE_IPV4, _PROTOCOL_UDP = b"\x08\x00", 17
+_ETHERTYPE_IPV4, _PROTOCOL_TCP, _PROTOCOL_UDP = b"\x08\x00", 6, 17
 
 
 @dataclass(frozen=True)
 class Datagram:
-    """The UDP payload a frame holds: the whole, or the beginning where IP fragmented it or the capture cut it."""
+    """The UDP or TCP payload a frame holds: all of it, or the beginning where it was fragmented or cut."""
 
     source: tuple[bytes, int]
     destination: tuple[bytes, int]
@@ -59,15 +59,30 @@ def _pcapng(data: mmap.mmap) -> Iterator[bytes]:
 
 def datagram(frame: bytes) -> Datagram | None:
     """The UDP payload of an Ethernet frame with IPv4, of a first fragment what it holds; None for anything else."""
-    if len(frame) < 14 + 20 + 8 or frame[12:14] != _ETHERTYPE_IPV4 or frame[14] >> 4 != 4:
+    start, end = _transport(frame, _PROTOCOL_UDP)
+    if not start or len(frame) < start + 8:
         return None
+    source, destination, length = struct.unpack_from(">HHH", frame, start)
+    end = min(end, start + length)
+    return Datagram((frame[26:30], source), (frame[30:34], destination), frame[start + 8 : end])
+
+
+def segment(frame: bytes) -> Datagram | None:
+    """The same for TCP: the payload of a segment, which is empty in most acknowledgements."""
+    start, end = _transport(frame, _PROTOCOL_TCP)
+    if not start or len(frame) < start + 20:
+        return None
+    source, destination = struct.unpack_from(">HH", frame, start)
+    header = 4 * (frame[start + 12] >> 4)
+    return Datagram((frame[26:30], source), (frame[30:34], destination), frame[start + header : end])
+
+
+def _transport(frame: bytes, protocol: int) -> tuple[int, int]:
+    """Where the transport's header begins in an Ethernet frame with IPv4, and where the packet ends; 0, 0 otherwise."""
+    if len(frame) < 14 + 20 or frame[12:14] != _ETHERTYPE_IPV4 or frame[14] >> 4 != 4:
+        return 0, 0
     header = 4 * (frame[14] & 0x0F)
     total, fragment = struct.unpack_from(">H", frame, 16)[0], struct.unpack_from(">H", frame, 20)[0]
-    if header < 20 or frame[23] != _PROTOCOL_UDP or fragment & 0x1FFF or total < header + 8:
-        return None
-    start = 14 + header
-    if len(frame) < start + 8:
-        return None
-    source_port, destination_port, length = struct.unpack_from(">HHH", frame, start)
-    end = min(14 + total, start + length)
-    return Datagram((frame[26:30], source_port), (frame[30:34], destination_port), frame[start + 8 : end])
+    if header < 20 or frame[23] != protocol or fragment & 0x1FFF or total < header + 8:
+        return 0, 0
+    return 14 + header, 14 + total
