@@ -7,21 +7,12 @@
 #include <string>
 
 #include "error.hpp"
-#include "octets.hpp"
+#include "payload.hpp"
 
 namespace fdds = eprosima::fastdds::dds;
-using comseclab::fastdds::fail;
-using comseclab::fastdds::OctetsType;
-using comseclab::fastdds::View;
+using comseclab::dds::fail;
+using comseclab::dds::View;
 using eprosima::fastrtps::types::ReturnCode_t;
-
-namespace comseclab::fastdds {
-
-void Reporter::operator()(comseclab_event_kind kind, uint64_t count, const char* text) const {
-  if (on_event == nullptr) return;
-  const comseclab_event event{sizeof event, kind, stream, is_writer ? 1 : 0, count, text};
-  on_event(context, &event);
-}
 
 namespace {
 
@@ -51,12 +42,9 @@ comseclab_sender sender_of(const fdds::SampleInfo& info) {
 }
 
 }  // namespace
-}  // namespace comseclab::fastdds
-
-using comseclab::fastdds::policy_name;
 
 comseclab_status comseclab_writer::publish(const uint8_t* bytes, size_t size, comseclab_error* error) {
-  if (size > std::numeric_limits<uint32_t>::max() - OctetsType::kMostAdded) {
+  if (size > std::numeric_limits<uint32_t>::max() - comseclab::dds::kMostAdded) {
     return fail(error, "a message may not exceed 4 GiB", COMSECLAB_TOO_LARGE);
   }
   View view{bytes, size};
@@ -125,7 +113,7 @@ void comseclab_reader::on_data_available(fdds::DataReader* reader) {
         continue;
       }
       ++delivered;
-      const comseclab_sender sender = comseclab::fastdds::sender_of(infos[i]);
+      const comseclab_sender sender = sender_of(infos[i]);
       on_message(message_context, views[i].bytes, views[i].size, &sender);
     }
     reader->return_loan(views, infos);

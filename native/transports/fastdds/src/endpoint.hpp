@@ -9,23 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "comseclab/transport.h"
-
-namespace comseclab::fastdds {
-
-// Hands events to the node.
-struct Reporter {
-  comseclab_on_event on_event;
-  void* context;
-  uint32_t stream;
-  bool is_writer;
-
-  void operator()(comseclab_event_kind kind, uint64_t count, const char* text = nullptr) const;
-};
-
-}  // namespace comseclab::fastdds
+#include "reporter.hpp"
 
 struct comseclab_writer : eprosima::fastdds::dds::DataWriterListener {
-  explicit comseclab_writer(comseclab::fastdds::Reporter reporter) : report(reporter) {}
+  explicit comseclab_writer(comseclab::dds::Reporter reporter) : report(reporter) {}
 
   comseclab_status publish(const uint8_t* bytes, size_t size, comseclab_error* error);
   [[nodiscard]] nlohmann::json statistics() const;
@@ -37,7 +24,7 @@ struct comseclab_writer : eprosima::fastdds::dds::DataWriterListener {
   void on_offered_incompatible_qos(eprosima::fastdds::dds::DataWriter* writer,
                                    const eprosima::fastdds::dds::OfferedIncompatibleQosStatus& status) override;
 
-  comseclab::fastdds::Reporter report;
+  comseclab::dds::Reporter report;
   eprosima::fastdds::dds::DataWriter* entity = nullptr;
   std::atomic<uint64_t> taken = 0;
   std::atomic<uint64_t> timed_out = 0;
@@ -45,7 +32,7 @@ struct comseclab_writer : eprosima::fastdds::dds::DataWriterListener {
 };
 
 struct comseclab_reader : eprosima::fastdds::dds::DataReaderListener {
-  comseclab_reader(comseclab::fastdds::Reporter reporter, comseclab_on_message message, void* context)
+  comseclab_reader(comseclab::dds::Reporter reporter, comseclab_on_message message, void* context)
       : report(reporter), on_message(message), message_context(context) {}
 
   [[nodiscard]] nlohmann::json statistics() const;
@@ -62,7 +49,7 @@ struct comseclab_reader : eprosima::fastdds::dds::DataReaderListener {
   void on_sample_rejected(eprosima::fastdds::dds::DataReader* reader,
                           const eprosima::fastrtps::SampleRejectedStatus& status) override;
 
-  comseclab::fastdds::Reporter report;
+  comseclab::dds::Reporter report;
   comseclab_on_message on_message;
   void* message_context;
   eprosima::fastdds::dds::DataReader* entity = nullptr;

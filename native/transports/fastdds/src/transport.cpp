@@ -29,6 +29,7 @@
 
 namespace fdds = eprosima::fastdds::dds;
 using namespace comseclab::fastdds;
+using namespace comseclab::dds;
 using eprosima::fastrtps::rtps::ParticipantAuthenticationInfo;
 using eprosima::fastrtps::types::ReturnCode_t;
 
@@ -156,7 +157,7 @@ comseclab_status guarded(comseclab_error* error, Work work) noexcept {
 comseclab_status limits(comseclab_limits* out) {
   // Sent: into the history, then into the datagram. Received: out of the datagram, into the history; the application
   // sees it there. Protection adds copies of its own.
-  out->max_message_size = UINT32_MAX - OctetsType::kMostAdded;
+  out->max_message_size = UINT32_MAX - kMostAdded;
   out->copies_sent = 2;
   out->copies_received = 1;
   return COMSECLAB_OK;

@@ -6,7 +6,7 @@
 
 #include "comseclab/transport.h"
 
-namespace comseclab::fastdds {
+namespace comseclab::dds {
 
 inline comseclab_status fail(comseclab_error* error, const std::string& text,
                              comseclab_status status = COMSECLAB_FAILED) {
@@ -14,4 +14,4 @@ inline comseclab_status fail(comseclab_error* error, const std::string& text,
   return status;
 }
 
-}  // namespace comseclab::fastdds
+}  // namespace comseclab::dds

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-namespace comseclab::fastdds {
+namespace comseclab::dds {
 namespace {
 
 int option(int socket, int name) {
@@ -49,4 +49,4 @@ Buffers force_buffers(const std::set<int>& sockets, uint32_t send, uint32_t rece
   return least;
 }
 
-}  // namespace comseclab::fastdds
+}  // namespace comseclab::dds

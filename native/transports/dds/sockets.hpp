@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <set>
 
-namespace comseclab::fastdds {
+namespace comseclab::dds {
 
 // File descriptors of this process that are UDP sockets now.
 std::set<int> udp_sockets();
@@ -18,4 +18,4 @@ struct Buffers {
 // initial user namespace), and says what the sockets have.
 Buffers force_buffers(const std::set<int>& sockets, uint32_t send, uint32_t receive);
 
-}  // namespace comseclab::fastdds
+}  // namespace comseclab::dds
