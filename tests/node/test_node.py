@@ -178,6 +178,13 @@ def test_stop_in_the_middle_of_a_round(lab: Lab) -> None:
     assert sends["index"].tolist() == list(range(len(sends)))
 
 
+def test_a_message_above_the_transports_limit_is_told_before_anything_is_sent(lab: Lab) -> None:
+    large = stream(spool(lab.folder, "", [bytes(65_500)]))
+    assert "carries no message above 65499 bytes, and /topic0 has one of 65500" in fatal(
+        lab, lab.config("writer", "publisher", [large])
+    )
+
+
 def fatal(lab: Lab, config: dict[str, Any], commands: list[str] | None = None) -> str:
     program = lab.start(config)
     for command in commands or []:

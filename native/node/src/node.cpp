@@ -136,12 +136,10 @@ void Node::open_transports() {
     for (const StreamConfig& stream : config_.streams) {
       if (&transport != transports_[stream.transport].get() || limits.max_message_size == 0) continue;
       if (stream.max_size > limits.max_message_size) {
-        control_.emit(
-            {{"event", "transport"},
-             {"kind", "rejected"},
-             {"stream", stream.id},
-             {"count", 0},
-             {"text", "messages may exceed this transport's " + std::to_string(limits.max_message_size) + " bytes"}});
+        throw Fatal(std::string(transport.api->name) + " carries no message above " +
+                        std::to_string(limits.max_message_size) + " bytes, and " + stream.topic + " has one of " +
+                        std::to_string(stream.max_size),
+                    "send smaller ones, or take another transport");
       }
     }
     control_.emit({{"event", "opened"},

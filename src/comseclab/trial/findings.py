@@ -17,6 +17,9 @@ from comseclab.trial import matching, validity
 from comseclab.trial.nodes import Node
 from comseclab.trial.spec import StreamSpec, TrialSpec
 
+TOO_LARGE = 2
+"""COMSECLAB_TOO_LARGE of transport.h, as a send's status."""
+
 
 @dataclass
 class Findings:
@@ -95,12 +98,15 @@ def _stream_record(
     statuses = [records["status"][records["stream"] == stream.id] for records in sends]
     sent = sum(int((status == 0).sum()) for status in statuses)
     refused = sum(int((status != 0).sum()) for status in statuses)
+    too_large = sum(int((status == TOO_LARGE).sum()) for status in statuses)
     expected = stream.messages * spec.rounds
     # A closed loop goes at the pace of its replies; fewer messages than its schedule had are no overload.
     if found.sent and sent + refused < expected and spec.factors.pattern != "echo":
         found.outcomes.append(f"overload: {sent + refused} of {expected} messages of {stream.topic} were published")
-    if refused:
-        found.outcomes.append(f"back-pressure: {refused} messages of {stream.topic} were refused")
+    if too_large:
+        found.reasons.append(f"{too_large} messages of {stream.topic} are larger than the middleware carries")
+    if refused > too_large:
+        found.outcomes.append(f"back-pressure: {refused - too_large} messages of {stream.topic} were refused")
     matched_ns = matching.completed_ns(nodes, stream.id, echo=spec.factors.pattern == "echo")
     return StreamRecord(
         id=stream.id,
