@@ -32,6 +32,7 @@ class CycloneDds(DdsStack):
     library = "libcomseclab-cyclonedds.so"
     packages = ("cyclonedds-dev", "nlohmann-json3-dev")
     settings = SETTINGS
+    announces_early = True
 
     def node_settings(self, spec: TrialSpec, place: Place, material: Material) -> dict[str, Any]:
         given = dict(spec.settings.get(self.name, {}))

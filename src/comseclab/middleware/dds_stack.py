@@ -19,6 +19,8 @@ LEAST_BUFFER = 4 << 20
 class DdsStack(Middleware):
     """A DDS implementation with the plugins of DDS Security."""
 
+    announces_early = False
+    """Whether it tells endpoints that governance leaves in clear to participants before they have authenticated."""
     protections = tuple(LEVELS)
     reliabilities = ("best-effort", "reliable")
 
@@ -29,7 +31,8 @@ class DdsStack(Middleware):
     def prove(self, capture: Path, spec: TrialSpec) -> WireProof:
         topics = sorted(_topics(spec, (stream.topic for stream in spec.streams)))
         least_size = min((stream.max_size for stream in spec.streams), default=0)
-        return proof.prove(capture, LEVELS[spec.protection.base], topics, spec.nonce, least_size)
+        level = LEVELS[spec.protection.base]
+        return proof.prove(capture, level, topics, spec.nonce, least_size, announces_early=self.announces_early)
 
 
 def receive_buffer(spec: TrialSpec) -> int:

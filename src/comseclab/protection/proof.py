@@ -28,8 +28,14 @@ def expected(level: Level) -> Carried:
     return Carried(rtps, metadata, level.data.on_wire)
 
 
-def prove(capture: Path, level: Level, topics: Sequence[str], nonce: str, least_size: int) -> WireProof:
-    """Read a capture that began before the nodes, and compare. `topics` are DDS names; `least_size` in bytes."""
+def prove(
+    capture: Path, level: Level, topics: Sequence[str], nonce: str, least_size: int, *, announces_early: bool = False
+) -> WireProof:
+    """Read a capture that began before the nodes, and compare. `topics` are DDS names; `least_size` in bytes.
+
+    `announces_early`: the stack tells unprotected endpoints to participants that have not authenticated yet, so that
+    the protection of RTPS messages, which begins later, does not hide them.
+    """
     scanner = Scanner(topics, sentinels(nonce), least_size)
     if capture.exists():
         for frame in islice(frames(capture), MOST_FRAMES):
@@ -40,15 +46,15 @@ def prove(capture: Path, level: Level, topics: Sequence[str], nonce: str, least_
         sentinel_seen=traffic.sentinel_frames > 0,
         sentinel_expected=not level.payload_confidentiality,
         kinds=dict(sorted(traffic.kinds.items())),
-        contradictions=contradictions(traffic, level),
+        contradictions=contradictions(traffic, level, announces_early=announces_early),
     )
 
 
-def contradictions(traffic: Traffic, level: Level) -> list[str]:
+def contradictions(traffic: Traffic, level: Level, *, announces_early: bool = False) -> list[str]:
     """Each way in which the traffic contradicts the level, in one line each."""
     if not traffic.frames:
         return ["the capture holds no frames"]
-    return [*_payloads(traffic, level), *_identities(traffic, level), *_discovery(traffic, level)]
+    return [*_payloads(traffic, level), *_identities(traffic, level), *_discovery(traffic, level, announces_early)]
 
 
 def _payloads(traffic: Traffic, level: Level) -> list[str]:
@@ -90,13 +96,14 @@ def _announced(participants: set[tuple[Kind, Kind]]) -> str:
     return "; ".join(kinds) or "no security"
 
 
-def _discovery(traffic: Traffic, level: Level) -> list[str]:
+def _discovery(traffic: Traffic, level: Level, announces_early: bool) -> list[str]:
     secure = traffic.kinds["secure endpoints DATA"]
     open_expected = level.discovery is Kind.NONE and not level.rtps.hides
     found = []
     if open_expected and not traffic.announced_topics:
         found.append("no discovery message names a topic, which nothing should hide")
-    if not open_expected and traffic.announced_topics:
+    hidden_expected = level.discovery is not Kind.NONE if announces_early else not open_expected
+    if hidden_expected and traffic.announced_topics:
         found.append(f"discovery names {', '.join(sorted(traffic.announced_topics))} without protection")
     signed_expected = level.discovery is Kind.SIGN and not level.rtps.hides
     if signed_expected and not secure:
