@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from itertools import chain
 from pathlib import Path
 
 from comseclab.errors import LabError
@@ -41,24 +42,18 @@ def build_native(*, with_tests: bool) -> None:
     build, source = build_folder(), PARTS / "native"
     cargo, native = build / "cargo", build / "native"
     options = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", f"-DCOMSECLAB_TESTS={'ON' if with_tests else 'OFF'}"]
+    crates = [source / "link", *sorted(path.parent for path in source.glob("transports/*/Cargo.toml"))]
+    to_build: list[str | Path] = ["cargo", "build", "--release", "--locked", "--target-dir", cargo, "--manifest-path"]
     commands: list[list[str | Path]] = [
-        [
-            "cargo",
-            "build",
-            "--release",
-            "--locked",
-            "--manifest-path",
-            source / "link" / "Cargo.toml",
-            "--target-dir",
-            cargo,
-        ],
+        *([*to_build, crate / "Cargo.toml"] for crate in crates),
         ["cmake", "-S", source, "-B", native, *options],
         ["cmake", "--build", native],
     ]
     for command in commands:
         if subprocess.run(command, check=False).returncode:
             raise LabError(f"building failed at: {' '.join(map(str, command[:2]))}", "its own messages stand above")
-    _collect([*(native / "bin").iterdir(), *(cargo / "release").glob("comseclab-*")], build / "bin")
+    built = [(native / "bin").iterdir(), *map((cargo / "release").glob, ("comseclab-*", "libcomseclab_*.so"))]
+    _collect(list(chain.from_iterable(built)), build / "bin")
 
 
 def _collect(built: list[Path], folder: Path) -> None:
