@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from comseclab.report import render, tables
+from comseclab.report import figures, tables
 from comseclab.report.charts import CHARTS, Canvas, Chart
-from comseclab.report.page import Figure, page
-from comseclab.report.run import RunData, as_json, read
+from comseclab.report.page import page
+from comseclab.report.run import RunData, read
 from comseclab.results.store import write_atomically
 
 
@@ -18,8 +18,8 @@ def build(run: Path) -> Path:
     write_atomically(data.path / "summary.json", data.summary.model_dump_json(indent=1) + "\n")
     shown = tables.build(data.panels)
     table_files = _write_tables(data, shown)
-    figures = [figure for chart in CHARTS if (figure := _draw(data, chart))]
-    write_atomically(data.path / "report.html", page(data, figures, shown, table_files))
+    drawn = [figure for chart in CHARTS if (figure := _draw(data, chart))]
+    write_atomically(data.path / "report.html", page(data, drawn, shown, table_files))
     return data.path / "report.html"
 
 
@@ -34,21 +34,12 @@ def _write_tables(data: RunData, shown: list[tables.Table]) -> list[str]:
     return list(files)
 
 
-def _draw(data: RunData, chart: Chart) -> Figure | None:
+def _draw(data: RunData, chart: Chart) -> figures.Figure | None:
     """Write a chart's files and return it for the page, or None where the run has nothing for it."""
-    folder = data.path / "charts"
-    folder.mkdir(exist_ok=True)
     wide, narrow = chart.draw(data.panels, Canvas.wide()), chart.draw(data.panels, Canvas.narrow())
     if wide is None or narrow is None:
-        for outdated in folder.glob(f"{chart.name}.*"):
+        for outdated in (data.path / "charts").glob(f"{chart.name}.*"):
             outdated.unlink()
         return None
-    described, wide_svg = chart.describe(data.panels), render.svg(wide)
-    write_atomically(folder / f"{chart.name}.vl.json", as_json(wide))
-    write_atomically(folder / f"{chart.name}.svg", wide_svg)
-    (folder / f"{chart.name}.png").write_bytes(render.png(wide))
-    return Figure(
-        chart.name, chart.section, chart.title, chart.caption(data.panels),
-        render.inline(wide_svg, f"{chart.name}-w", chart.title, described),
-        render.inline(render.svg(narrow), f"{chart.name}-n", chart.title, described),
-    )  # fmt: skip
+    caption, described = chart.caption(data.panels), chart.describe(data.panels)
+    return figures.write(data.path, chart.name, chart.section, chart.title, caption, described, (wide, narrow))

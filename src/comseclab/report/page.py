@@ -3,55 +3,55 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from comseclab.report import caveats, details, palette, tables
+from comseclab.report.figures import Figure
 from comseclab.report.glossary import WORDS
 from comseclab.report.run import RunData
 from comseclab.report.sentences import verdicts
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A chart as the page shows it; both widths are SVG, already escaped."""
-
-    name: str
-    section: str
-    title: str
-    caption: str
-    wide: str
-    narrow: str
-
-
 def page(data: RunData, figures: Sequence[Figure], shown: Sequence[tables.Table], table_files: Sequence[str]) -> str:
     """The HTML of the whole report."""
+    return render(
+        "page.html.j2",
+        data,
+        heading=data.summary.plan,
+        title=f"{data.summary.plan} – comseclab report",
+        subtitle=_subtitle(data),
+        sentences=verdicts(data.summary, data.panels),
+        tables=shown,
+        table_files=table_files,
+        sections=sections(figures),
+    )
+
+
+def render(template: str, data: RunData, *packages: str, **content: Any) -> str:
+    """A page of a run: a template that extends `frame.html.j2`, which shows what all pages of a run tell.
+
+    `packages` hold templates beside the report's own.
+    """
     links_unit, links = details.links(data)
     environment = Environment(
-        loader=PackageLoader("comseclab.report"),
+        loader=ChoiceLoader([PackageLoader(package) for package in (*packages, "comseclab.report")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["tidy"] = _tidy
-    return environment.get_template("page.html.j2").render(
+    return environment.get_template(template).render(
         version=version("comseclab"),
         css=Markup(_scheme() + _asset("page.css")),
         js=Markup(_asset("page.js")),
-        plan=data.summary.plan,
-        subtitle=_subtitle(data),
-        sentences=verdicts(data.summary, data.panels),
         warnings=caveats.find(data.summary, data.panels, data.records, data.specs),
-        tables=shown,
-        table_files=table_files,
-        sections=_sections(figures),
         links=links,
         links_unit=links_unit,
         trials_line=details.trials_line(data),
@@ -60,15 +60,16 @@ def page(data: RunData, figures: Sequence[Figure], shown: Sequence[tables.Table]
         proofs=details.proofs(data),
         samples=details.samples(data),
         environment=details.environment(data),
-        commands=details.commands(data),
         repeat=details.repeat(data),
         plan_text=data.plan_text,
         glossary=WORDS,
         methodology=_methodology(data.path),
+        **{"commands": details.commands(data)} | content,
     )
 
 
-def _sections(figures: Sequence[Figure]) -> list[Mapping[str, Any]]:
+def sections(figures: Sequence[Figure]) -> list[Mapping[str, Any]]:
+    """Figures by the section of the page they stand in."""
     titles = dict.fromkeys(figure.section for figure in figures)
     return [
         {
