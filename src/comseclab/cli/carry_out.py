@@ -10,6 +10,12 @@ from comseclab.errors import LabError
 
 def carry_out(work: laboratory.Work) -> list[Row]:
     """Measure, analyse, write the page, and say where it is. Returns the rows of the summary."""
+    measure(work, f"comseclab run {work.run.path} --resume")
+    return report(work)
+
+
+def measure(work: laboratory.Work, again: str) -> None:
+    """Run the campaign, with progress; `again` is the command that continues it when it is cut off."""
     console = Console(stderr=True)
     console.print(f"results: {work.run.path}")
 
@@ -22,15 +28,17 @@ def carry_out(work: laboratory.Work) -> list[Row]:
         with CampaignProgress(console) as progress:
             laboratory.measure(work, progress, preparing)
     except KeyboardInterrupt:
-        console.print(f"interrupted; continue with: comseclab run {work.run.path} --resume")
+        console.print(f"interrupted; continue with: {again}")
         raise
     except LabError as error:
-        raise LabError(
-            error.cause, f"{error.remedy}; then: comseclab run {work.run.path} --resume".lstrip("; ")
-        ) from None
+        raise LabError(error.cause, f"{error.remedy}; then: {again}".lstrip("; ")) from None
+
+
+def report(work: laboratory.Work) -> list[Row]:
+    """Analyse the run, write its page, and say where it is. Returns the rows of the summary."""
     from comseclab.report import build  # the charts' library takes seconds to load
 
     page = build(work.run.path)
     analysed = laboratory.summary(work.run)
-    console.print(f"page: {page}")
+    Console(stderr=True).print(f"page: {page}")
     return analysed.cases

@@ -73,12 +73,15 @@ def choose(
 
 def run_to_resume(plan: Path, out: Path) -> Path:
     """The run folder that `--resume` means: the one given, or the newest of that plan in `out`."""
-    from comseclab.errors import LabError
     from comseclab.plan import load_plan
 
-    if plan.is_dir():
-        return plan
-    name = load_plan(plan).plan.name
+    return plan if plan.is_dir() else newest_run(load_plan(plan).plan.name, out)
+
+
+def newest_run(name: str, out: Path) -> Path:
+    """The newest run folder in `out` of the plan of that name. Raises LabError when there is none."""
+    from comseclab.errors import LabError
+
     runs = sorted(folder for folder in out.glob(f"*-{name}") if (folder / "plan.json").is_file())
     if not runs:
         raise LabError(f"no run of the plan {name} in {out}", "run it without --resume")
