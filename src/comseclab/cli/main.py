@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import typer
 
-from comseclab.cli import build, clean, demo, doctor, report, run
+from comseclab.cli import build, clean, demo, doctor, report, reproduce, run
 from comseclab.errors import LabError
 
 EXIT_INPUT = 2
@@ -21,6 +21,8 @@ EPILOG = """
   comseclab run plans/template.toml --dry-run   the cases of a plan and the time they need
 
   comseclab run plans/demo.toml --recording drive.mcap --topic /scan
+
+  comseclab reproduce martin2018 --quick        a published study's figures, and this machine's beside them
 
   comseclab report runs/latest                  rebuild the page
 
@@ -36,8 +38,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo.demo, run.run, report.report, doctor.doctor, clean.clean, build.build):
-    app.command(no_args_is_help=verb is run.run)(verb)
+for verb in (demo.demo, run.run, reproduce.reproduce, report.report, doctor.doctor, clean.clean, build.build):
+    app.command(no_args_is_help=verb in (run.run, reproduce.reproduce))(verb)
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})

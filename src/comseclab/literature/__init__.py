@@ -1,0 +1,1 @@
+"""Published figures, and ours beside them: the reproduction of a study from its data to a page."""
