@@ -1,22 +1,27 @@
-"""Real Fast DDS publishers and subscribers in namespaces of their own, with a capture of what they said."""
+"""Real DDS publishers and subscribers in namespaces of their own, with a capture of what they said."""
 
 import json
 import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from comseclab.middleware import cyclonedds, fastdds
 from comseclab.middleware.base import Material, Place
-from comseclab.middleware.fastdds import MIDDLEWARE
+from comseclab.middleware.dds_stack import DdsStack
+from comseclab.protection.levels import LEVELS
 from comseclab.testbed.profile import LinkProfile
 from comseclab.trial.spec import Factors, ProtectionSpec, StreamSpec, TrialSpec
-from fastdds.network import Namespace
+from fastdds.network import Namespace, loopback
 
 BUILD = Path(__file__).parents[2] / "build"
-LIBRARY = BUILD / "native" / "bin" / MIDDLEWARE.library
+STACKS: dict[str, DdsStack] = {one.MIDDLEWARE.name: one.MIDDLEWARE for one in (fastdds, cyclonedds)}
 CAPTURE = BUILD / "cargo" / "release" / "comseclab-capture"
 NONCE = "0123456789abcdef"
 SENTINEL = b"comseclab:" + NONCE.encode()
@@ -33,14 +38,19 @@ def places(addresses: tuple[str, str] = ("127.0.0.1", "127.0.0.1"), topic: str =
     )
 
 
-def trial_spec(protection: str | ProtectionSpec, *, codec: str = "cdr", type_: str | None = None, size: int = 9000,
-               pattern: str = "stream", settings: dict[str, Any] | None = None) -> TrialSpec:  # fmt: skip
+def library(stack: str) -> Path:
+    return BUILD / "native" / "bin" / STACKS[stack].library
+
+
+def trial_spec(protection: str | ProtectionSpec, *, stack: str = "fastdds", codec: str = "cdr",
+               type_: str | None = None, size: int = 9000, pattern: str = "stream",
+               settings: dict[str, Any] | None = None) -> TrialSpec:  # fmt: skip
     given = protection if isinstance(protection, ProtectionSpec) else ProtectionSpec(name=protection, base=protection)
     return TrialSpec(
         number=1,
         pair=1,
         factors=Factors.model_validate(
-            {"middleware": "fastdds", "reliability": "best-effort", "protection": given.name, "link": "localhost",
+            {"middleware": stack, "reliability": "best-effort", "protection": given.name, "link": "localhost",
              "workload": "scan", "codec": codec, "pattern": pattern, "settings": "default"}
         ),
         hosts=["robot", "station"],
@@ -53,7 +63,7 @@ def trial_spec(protection: str | ProtectionSpec, *, codec: str = "cdr", type_: s
                        messages=20, max_size=size, rate_hz=50)
         ],
         types={},
-        settings={"fastdds": settings or {}},
+        settings={stack: settings or {}},
         seed=1,
         nonce=NONCE,
         round_s=1,
@@ -64,12 +74,14 @@ def trial_spec(protection: str | ProtectionSpec, *, codec: str = "cdr", type_: s
 class Node:
     """tests/fastdds/peer.py running in a namespace."""
 
-    def __init__(self, namespace: Namespace, role: str, settings: dict[str, Any], **config: Any) -> None:
+    def __init__(
+        self, namespace: Namespace, role: str, settings: dict[str, Any], *, stack: str = "fastdds", **config: Any
+    ) -> None:
         stream = {"topic": "/scan", "type": "sensor_msgs/msg/LaserScan", "max_size": config.get("size", 9000)}
         stream |= config.pop("stream", {})
         defaults = {"size": 9000, "count": 20, "period_s": 0.01, "timeout_s": 20.0, "sentinel": SENTINEL.hex()}
         whole = defaults | config | {"role": role, "settings": settings, "stream": stream}
-        command = [sys.executable, str(Path(__file__).with_name("peer.py")), str(LIBRARY), json.dumps(whole)]
+        command = [sys.executable, str(Path(__file__).with_name("peer.py")), str(library(stack)), json.dumps(whole)]
         self.process = subprocess.Popen(
             namespace.within(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -108,10 +120,11 @@ class Outcome:
 
 
 def exchange(publisher: tuple[Namespace, dict[str, Any]], subscriber: tuple[Namespace, dict[str, Any]],
-             *, subscriber_config: dict[str, Any] | None = None, **config: Any) -> Outcome:  # fmt: skip
-    """Publish and subscribe until all has arrived or time is up."""
-    reader = Node(*(subscriber[0], "subscribe", subscriber[1]), **(config | (subscriber_config or {})))
-    writer = Node(*(publisher[0], "publish", publisher[1]), **config)
+             *, stacks: tuple[str, str] = ("fastdds", "fastdds"), subscriber_config: dict[str, Any] | None = None,
+             **config: Any) -> Outcome:  # fmt: skip
+    """Publish and subscribe until all has arrived or time is up. `stacks`: the publisher's, the subscriber's."""
+    reader = Node(subscriber[0], "subscribe", subscriber[1], stack=stacks[1], **(config | (subscriber_config or {})))
+    writer = Node(publisher[0], "publish", publisher[1], stack=stacks[0], **config)
     try:
         reader.process.wait(timeout=60)
         return Outcome(writer.end(), reader.end())
@@ -122,7 +135,8 @@ def exchange(publisher: tuple[Namespace, dict[str, Any]], subscriber: tuple[Name
 
 
 def settings_of(spec: TrialSpec, material: Material, where: tuple[Place, Place]) -> list[dict[str, Any]]:
-    return [MIDDLEWARE.node_settings(spec, place, material) for place in where]
+    stack = STACKS[spec.factors.middleware]
+    return [stack.node_settings(spec, place, material) for place in where]
 
 
 class Capture:
@@ -166,3 +180,27 @@ class Capture:
         time.sleep(0.3)  # what has been sent reaches the capture's buffer
         self.process.terminate()
         self.process.communicate(timeout=10)
+
+
+@dataclass
+class Run:
+    """A trial of one protection in miniature."""
+
+    material: Material
+    outcome: Outcome
+    capture: Path
+
+
+def run_of_every_protection(stack: str, folders: pytest.TempPathFactory) -> dict[str, Run]:
+    """Twenty messages under every protection over lo, captured."""
+
+    def run(level: str) -> Run:
+        folder, spec = folders.mktemp(level), trial_spec(level, stack=stack)
+        material = STACKS[stack].prepare(spec, places(), folder)
+        with loopback() as namespace, Capture(namespace, "lo", folder / "capture.pcapng") as capture:
+            writer, reader = settings_of(spec, material, places())
+            outcome = exchange((namespace, writer), (namespace, reader), stacks=(stack, stack))
+        return Run(material, outcome, capture.path)
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(LEVELS, pool.map(run, LEVELS), strict=True))

@@ -4,8 +4,7 @@ import pytest
 
 from comseclab.middleware.fastdds import MIDDLEWARE
 from comseclab.protection.levels import LEVELS
-from fastdds.conftest import Run
-from fastdds.lab import trial_spec
+from fastdds.lab import Run, trial_spec
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -16,8 +16,7 @@ from comseclab.protection.levels import LEVELS, Kind
 from comseclab.protection.proof import contradictions
 from comseclab.protection.rtps import Carried, Scanner, submessages
 from comseclab.protection.wire import datagram, frames
-from fastdds.conftest import Run
-from fastdds.lab import NONCE, SENTINEL, trial_spec
+from fastdds.lab import NONCE, SENTINEL, Run, trial_spec
 
 USER, CDR = bytes.fromhex("00000103"), b"\0\1\0\0"
 PLAIN = Carried(Kind.NONE, Kind.NONE, Kind.NONE)

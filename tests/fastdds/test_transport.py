@@ -13,8 +13,7 @@ from comseclab.middleware.fastdds import MIDDLEWARE
 from comseclab.protection import dds
 from comseclab.protection.wire import frames
 from comseclab.trial.spec import ProtectionSpec
-from fastdds.conftest import Run
-from fastdds.lab import Capture, Node, exchange, places, settings_of, trial_spec
+from fastdds.lab import Capture, Node, Run, exchange, places, settings_of, trial_spec
 from fastdds.network import loopback, veth_pair
 
 pytestmark = pytest.mark.usefixtures("_built")
