@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <boost/make_shared.hpp>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -29,6 +30,10 @@ namespace {
 constexpr double kMasterTimeoutS = 5;
 constexpr double kUnmatchedWaitS = 0.02;
 constexpr double kMatchedWaitS = 0.5;
+
+struct WakeUp : ros::CallbackInterface {
+  CallResult call() override { return Success; }
+};
 
 }  // namespace
 
@@ -72,9 +77,9 @@ void open_node(comseclab_transport& transport, const char* name) {
   const std::string uri = "http://" + settings.master + ":" + std::to_string(settings.master_port);
   const std::string missing = "no ROS master answers at " + uri + ": start roscore there";
   if (!reachable(settings.master, settings.master_port, kMasterTimeoutS)) throw std::runtime_error(missing);
-  // Of the log level, roscpp's own messages: what is below goes to standard output.
   ros::console::set_logger_level(ROSCONSOLE_DEFAULT_NAME, ros::console::levels::Warn);
-  ros::init(ros::M_string{{"__master", uri}, {"__ip", settings.address}}, node_name(name),
+  // roscpp writes no log, but makes the folder of one, in the user's home unless it is told another.
+  ros::init(ros::M_string{{"__master", uri}, {"__ip", settings.address}, {"__log", "/dev/null"}}, node_name(name),
             ros::init_options::NoSigintHandler | ros::init_options::NoRosout);
   if (!ros::master::check()) throw std::runtime_error(missing);
   ros::master::setRetryTimeout(ros::WallDuration(kMasterTimeoutS));
@@ -151,6 +156,7 @@ comseclab_status subscribe(comseclab_transport* transport, const comseclab_strea
                                                      on_message, context);
     const std::lock_guard lock(transport->mutex);
     *out = transport->readers.emplace_back(std::move(reader)).get();
+    transport->queue.addCallback(boost::make_shared<WakeUp>());
   });
 }
 
