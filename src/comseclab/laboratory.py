@@ -72,8 +72,7 @@ def check_installed(cases: Sequence[Case]) -> None:
     """Raise LabError when a stack that the cases need is not installed."""
     for stack in _stacks(cases).values():
         if stack.version() is None or not (native_programs() / stack.library).exists():
-            packages = " ".join(stack.packages)
-            raise LabError(f"{stack.name} is not installed", f"sudo apt-get install {packages}, then `comseclab build`")
+            raise LabError(f"{stack.name} is not installed", stack.how_to_install())
 
 
 def _stacks(cases: Sequence[Case]) -> dict[str, Middleware]:

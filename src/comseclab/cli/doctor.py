@@ -13,7 +13,7 @@ def doctor() -> None:
     from comseclab.testbed.capabilities import Capability, capabilities
 
     stacks = [
-        Capability(name, (version := stack.version()) is not None, version or "not installed", _install(stack.packages))
+        Capability(name, (version := stack.version()) is not None, version or "not installed", stack.how_to_install())
         for name, stack in MIDDLEWARES.items()
     ]
     table = Table("", "what", "here", "how to get it", box=None)
@@ -21,7 +21,3 @@ def doctor() -> None:
         mark = "[green]yes[/green]" if capability.available else "[yellow]no[/yellow]"
         table.add_row(mark, capability.name, capability.found, "" if capability.available else capability.remedy)
     Console().print(table)
-
-
-def _install(packages: tuple[str, ...]) -> str:
-    return f"sudo apt-get install {' '.join(packages)}"

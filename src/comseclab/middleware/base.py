@@ -80,7 +80,8 @@ class Middleware(ABC):
     library: str
     """File name of the transport, in the folder of native programs."""
     packages: tuple[str, ...]
-    """Debian packages it needs at run time and to build; the first one's version is the stack's."""
+    """Debian packages it needs at run time and to build; the first one's version is the stack's. A stack that is built
+    from source has none, and says its `version` itself."""
     protections: tuple[str, ...]
     codecs: tuple[str, ...] = ("cdr", "ros1")
     reliabilities: tuple[str, ...]
@@ -95,6 +96,11 @@ class Middleware(ABC):
         asked = [query, "--show", "--showformat=${Version}", self.packages[0]]
         done = subprocess.run(asked, capture_output=True, text=True, check=False)
         return re.split("[+-]", done.stdout)[0] or None if done.returncode == 0 else None
+
+    def how_to_install(self) -> str:
+        """What to do where `version` is None or the transport is missing."""
+        install = f"sudo apt-get install {' '.join(self.packages)}, then " if self.packages else ""
+        return f"{install}`comseclab build`"
 
     def refuse(self, factors: Factors, settings: Mapping[str, Any]) -> str | None:
         """Why this stack cannot run such a case (unknown setting included), or None. Called when the plan is read.

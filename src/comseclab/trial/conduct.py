@@ -96,6 +96,7 @@ class _Trial:
 
         if not self._wait(lambda: not waiting(), self.spec.match_timeout_s):
             text = f"no connection in {self.spec.match_timeout_s:g} s: {', '.join(waiting())} still waits"
+            text += "".join(f"; {refusal}" for refusal in matching.refusals(self.nodes))
             (self.found.outcomes if validity.impaired(self.spec.link) else self.found.reasons).append(text)
             return False
         self._wait_for("ready")

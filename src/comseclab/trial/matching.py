@@ -30,6 +30,19 @@ def readers(nodes: Sequence[Node], stream: int) -> int:
     return max(counts, default=0)
 
 
+def refusals(nodes: Sequence[Node]) -> list[str]:
+    """What nodes say of others that their stack refused, or that refused them; each once."""
+    return list(
+        dict.fromkeys(
+            f"{node.name}: {event['text']}"
+            for node in nodes
+            if node.program
+            for event in node.program.of("transport")
+            if event["kind"] == "rejected" and event["text"]
+        )
+    )
+
+
 def completed_ns(nodes: Sequence[Node], stream: int, *, echo: bool) -> int | None:
     """When the last end of a stream found its last match, CLOCK_MONOTONIC; None when one did not."""
     times = [
