@@ -1,4 +1,4 @@
-"""Real DDS publishers and subscribers in namespaces of their own, with a capture of what they said."""
+"""Real publishers and subscribers of a stack in namespaces of their own, with a capture of what they said."""
 
 import json
 import os
@@ -12,16 +12,14 @@ from typing import Any
 
 import pytest
 
-from comseclab.middleware import cyclonedds, fastdds
 from comseclab.middleware.base import Material, Place
-from comseclab.middleware.dds_stack import DdsStack
+from comseclab.middleware.registry import MIDDLEWARES
 from comseclab.protection.levels import LEVELS
 from comseclab.testbed.profile import LinkProfile
 from comseclab.trial.spec import Factors, ProtectionSpec, StreamSpec, TrialSpec
 from fastdds.network import Namespace, loopback
 
 BUILD = Path(__file__).parents[2] / "build"
-STACKS: dict[str, DdsStack] = {one.MIDDLEWARE.name: one.MIDDLEWARE for one in (fastdds, cyclonedds)}
 CAPTURE = BUILD / "cargo" / "release" / "comseclab-capture"
 NONCE = "0123456789abcdef"
 SENTINEL = b"comseclab:" + NONCE.encode()
@@ -39,7 +37,7 @@ def places(addresses: tuple[str, str] = ("127.0.0.1", "127.0.0.1"), topic: str =
 
 
 def library(stack: str) -> Path:
-    return BUILD / "native" / "bin" / STACKS[stack].library
+    return BUILD / "native" / "bin" / MIDDLEWARES[stack].library
 
 
 def trial_spec(protection: str | ProtectionSpec, *, stack: str = "fastdds", codec: str = "cdr",
@@ -135,7 +133,7 @@ def exchange(publisher: tuple[Namespace, dict[str, Any]], subscriber: tuple[Name
 
 
 def settings_of(spec: TrialSpec, material: Material, where: tuple[Place, Place]) -> list[dict[str, Any]]:
-    stack = STACKS[spec.factors.middleware]
+    stack = MIDDLEWARES[spec.factors.middleware]
     return [stack.node_settings(spec, place, material) for place in where]
 
 
@@ -196,7 +194,7 @@ def run_of_every_protection(stack: str, folders: pytest.TempPathFactory) -> dict
 
     def run(level: str) -> Run:
         folder, spec = folders.mktemp(level), trial_spec(level, stack=stack)
-        material = STACKS[stack].prepare(spec, places(), folder)
+        material = MIDDLEWARES[stack].prepare(spec, places(), folder)
         with loopback() as namespace, Capture(namespace, "lo", folder / "capture.pcapng") as capture:
             writer, reader = settings_of(spec, material, places())
             outcome = exchange((namespace, writer), (namespace, reader), stacks=(stack, stack))
