@@ -1,14 +1,22 @@
 """The reproduction of a study in a run folder: `reproduction.html`, `reproduction.json`, its tables and charts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from comseclab.errors import LabError
 from comseclab.literature import cells as finding
-from comseclab.literature import page, tables
+from comseclab.literature import conclusions, differences, figures, tables
+from comseclab.literature.checks import Check
+from comseclab.literature.evidence import FromStudy, FromTrials
+from comseclab.literature.page import Findings, Judged, counts, name, page
 from comseclab.literature.study import Study
+from comseclab.report import figures as files
 from comseclab.report import run as runs
-from comseclab.results.store import write_atomically
+from comseclab.report.charts.base import Canvas
+from comseclab.report.run import RunData
+from comseclab.results.store import RunFolder, write_atomically
 
 
 @dataclass(frozen=True)
@@ -23,12 +31,82 @@ def build(study: Study, run: Path) -> Built:
     """Write everything; raises LabError when the run is none, is damaged, or holds no cell of the study."""
     data = runs.read(run)
     cells = finding.find(study, data)
+    if not cells.arms:
+        raise LabError(f"{run} holds no cell of {study.id}", f"make a run with `comseclab reproduce {study.id}`")
+    found = Findings(cells, list(_judge(study, cells)), differences.deviations(cells))
     shown = tables.build(cells)
     folder = data.path / "tables"
     folder.mkdir(exist_ok=True)
     write_atomically(folder / "reproduction.csv", tables.csv_rows(cells))
     for table in shown:
         write_atomically(folder / f"{table.name}.md", tables.markdown(table))
+    RunFolder(data.path).write_json("reproduction.json", as_plain(found, data))
     path = data.path / "reproduction.html"
-    write_atomically(path, page.page(cells, data, shown))
-    return Built(path, [])
+    write_atomically(path, page(found, data, shown, _figures(cells, data)))
+    return Built(path, list(_said(found)))
+
+
+def _judge(study: Study, cells: finding.Cells) -> Iterator[Judged]:
+    published = dict(conclusions.judge(study, FromStudy(study.published)))
+    ours = dict(conclusions.judge(study, FromTrials(cells.arms)))
+    for conclusion in study.conclusions:
+        yield Judged(conclusion, published[conclusion.id], ours[conclusion.id])
+
+
+def _figures(cells: finding.Cells, data: RunData) -> list[files.Figure]:
+    drawn = []
+    for drawing in figures.drawings(cells):
+        if figures.measured(cells, drawing):
+            both = figures.draw(cells, drawing, Canvas.wide()), figures.draw(cells, drawing, Canvas.narrow())
+            words = figures.CAPTIONS[drawing.of], figures.describe(cells, drawing)
+            drawn.append(files.write(data.path, drawing.name, "Figures", drawing.title, *words, both))
+    return drawn
+
+
+def _said(found: Findings) -> Iterator[str]:
+    """The outcome as lines: each conclusion, then what could not be resolved."""
+    for one in found.judged:
+        yield f"{one.ours.said:13} {one.conclusion.says} ({counts(one.ours)})"
+    pending = found.open_checks
+    if pending:
+        yield f"not resolved, {len(pending)} comparisons:"
+    for check in pending:
+        yield f"  {name(found.cells, check)}: {check.asks}? {check.figures}"
+
+
+def as_plain(found: Findings, data: RunData) -> dict[str, Any]:
+    """What `reproduction.json` holds."""
+    return {
+        "version": 1,
+        "study": found.cells.study.id,
+        "source": found.cells.study.source.model_dump(),
+        "plan": data.summary.plan,
+        "cells": [tables.figures(found.cells, key) for key in tables.every_key(found.cells)],
+        "conclusions": [
+            {
+                "id": one.conclusion.id,
+                "says": one.conclusion.says,
+                "criterion": one.conclusion.criterion,
+                "verdict": one.ours.said,
+                "checks": [_plain(check) for check in one.ours.checks],
+                "published_verdict": one.published.said,
+                "published_checks": [_plain(check) for check in one.published.checks],
+            }
+            for one in found.judged
+        ],
+        "differences": [
+            {
+                "text": reason.text,
+                "cells": [
+                    {"cell": one.key, "quantity": one.quantity, "direction": one.direction, "figures": one.figures}
+                    for one in reason.deviations
+                ],
+            }
+            for reason in differences.reasons(found.cells, found.deviations)
+        ],
+        "not_resolved": [_plain(check) for check in found.open_checks],
+    }
+
+
+def _plain(check: Check) -> dict[str, Any]:
+    return {"cells": check.cells, "asks": check.asks, "holds": check.holds, "figures": check.figures}

@@ -35,6 +35,8 @@ class Setup(Part):
     backend: str
     clock: str
     messages: str
+    versions: str
+    system: str
 
 
 class Sensor(Part):
@@ -43,6 +45,7 @@ class Sensor(Part):
     samples: int = Field(description="messages of the study's recording, one minute")
     size: str
     table: int = Field(description="its table of latencies in the study")
+    figure: int | None = Field(None, description="its figure over all networks in the study")
 
 
 class Network(Part):
@@ -62,6 +65,7 @@ class Configuration(Part):
 
     id: str
     name: str
+    short: str = Field(description="for charts")
     middleware: str
     reliability: Literal["best-effort", "reliable"]
     protection: str
@@ -163,7 +167,7 @@ def known() -> list[str]:
 def load(name: str) -> Study:
     """A study by its id. Raises LabError, naming the nearest known one, when there is none."""
     if name not in known():
-        raise LabError(f'no study "{name}"', nearest(name, known()))
+        raise LabError(f'no study "{name}"; {nearest(name, known())}')
     text = (resources.files("comseclab.literature") / f"{name}.toml").read_text(encoding="utf-8")
     content: dict[str, Any] = tomllib.loads(text)
     return Study.model_validate(content)

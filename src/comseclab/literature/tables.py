@@ -29,6 +29,10 @@ class Cell:
     tail: str = ""
     note: str = ""
 
+    @property
+    def measured(self) -> bool:
+        return self.ours != NOT_MEASURED
+
 
 @dataclass(frozen=True)
 class Line:
