@@ -3,13 +3,18 @@
 `reliable` is TCPROS (without Nagle's delay), `best-effort` is UDPROS. ROS 1 pushes nothing back: publish() always takes
 a message, and a full queue of the publisher drops its oldest message without a word.
 
-UDPROS sends a message as one burst of datagrams and puts them together only if all of them come, in order. What fits
-is therefore what the receiver's socket buffer holds beside what the receiver takes out meanwhile; roscpp leaves that
-buffer at the kernel's default (`net.core.rmem_default`, 212992 bytes, each datagram of 1500 bytes counting as 2304),
-and no namespace can change it. So messages beyond about 130 kB may be lost, the more the faster the link. There
-is no way to tell beforehand; such losses are results. Sixteen bits number the datagrams, so 97 MB are the most; that
-is refused. A datagram of roscpp's default size, 1500 bytes without the headers of IP and UDP, becomes two frames where
-the MTU is 1500.
+UDPROS sends a message as one burst of datagrams; its receiver drops the message unless all of them come, in order. So
+
+- a link that lets frames overtake each other (`ethernet-2018`, `wifi-2018`) loses nearly every message of more than one
+  datagram, about 1490 bytes;
+- up to 135 kB (91 datagrams) fit the receiver's socket buffer, which roscpp leaves at the kernel's default
+  (`net.core.rmem_default`, 212992 bytes with what the kernel adds to each datagram) and no namespace can change. What
+  is longer arrives only if the receiver empties the buffer fast enough meanwhile: nobody can tell beforehand, and
+  what is lost so is a result;
+- 16 bits number the datagrams: messages above 97 MB are refused when the stream is opened.
+
+A datagram of roscpp's default size, 1500 bytes without the headers of IP and UDP, is two frames where the MTU is 1500.
+While the sender's socket is full, roscpp tries again without a pause, so a slow link costs the publisher a whole CPU.
 """
 
 from collections.abc import Mapping
@@ -31,8 +36,8 @@ MARKS = {TCPROS_HEADER: b"callerid=/"}
 
 SETTINGS = {
     "queue_size": Setting.whole(0, 1_000_000),
-    # IPv4 asks 576 bytes of everyone; 65507 are the most UDP carries.
-    "max_datagram_size": Setting.whole(548, 65507),
+    # Whatever is asked for, roscpp's receiver has room for 1500 bytes and cuts off the rest.
+    "max_datagram_size": Setting.whole(548, 1500),
 }
 """Messages, 0 for no limit; bytes. Meaning: settings.hpp, names.hpp."""
 
