@@ -24,6 +24,11 @@ HEADER_BYTES = 1024
 MARKS = {"Ice header": b"IceP\x01\x00\x01\x00"}
 """Magic and versions of protocol and encoding, The Ice Protocol, "Protocol Messages"."""
 
+SETTINGS = {
+    # kB, 0 for no limit. Ice enforces it where a message arrives: at the broker and at the subscriber.
+    "message_size_max_kb": Setting.whole(0, (1 << 21) - 1),
+}
+
 
 class Ice(Middleware):
     name = "ice"
@@ -34,10 +39,7 @@ class Ice(Middleware):
     )  # fmt: skip
     protections = ("none", "mtls")
     reliabilities = ("best-effort", "reliable")
-    settings = {
-        # kB, 0 for no limit. Ice enforces it where a message arrives: at the broker and at the subscriber.
-        "message_size_max_kb": Setting.whole(0, (1 << 21) - 1),
-    }
+    settings = SETTINGS
 
     def prepare(self, spec: TrialSpec, places: tuple[Place, ...], folder: Path) -> Material:
         if spec.protection.base == "none":
@@ -121,6 +123,7 @@ def _ssl_properties(spec: TrialSpec, material: Material) -> dict[str, Any]:
         "IceSSL.VerifyPeer": 2,
         "IceSSL.CheckCertName": int(_own(spec)),
         "IceSSL.Protocols": "TLS1_2,TLS1_3",
+        "IceSSL.Trace.Security": 1,
     }
 
 

@@ -83,12 +83,9 @@ comseclab_status comseclab_writer::publish(const uint8_t* bytes, size_t size, co
 
 nlohmann::json comseclab_writer::statistics() const {
   if (!joined.load(std::memory_order_acquire)) return {{"joined", false}};
-  return {{"joined", true},
-          {"subscribers", subscribers.load()},
-          {"taken", taken.load()},
-          {"timed_out", timed_out.load()},
-          {"failed", failed.load()},
-          {"connection", connection}};
+  return {{"joined", true},          {"subscribers", subscribers.load()},
+          {"taken", taken.load()},   {"timed_out", timed_out.load()},
+          {"failed", failed.load()}, {"connection", connection}};
 }
 
 void comseclab_reader::join(const std::shared_ptr<IceStorm::TopicPrx>& joined_topic,

@@ -72,7 +72,7 @@ struct comseclab_reader : comseclab::storm::Sink {
   std::shared_ptr<IceStorm::TopicPrx> topic;
   std::shared_ptr<Ice::ObjectPrx> subscription;
   std::atomic<bool> joined = false;  // set once both stand
-  mutable std::mutex mutex;  // guards `connection`
+  mutable std::mutex mutex;          // guards `connection`
   nlohmann::json connection;
   std::atomic<uint64_t> delivered = 0;
 };

@@ -13,19 +13,18 @@ comseclab_status fail(comseclab_error* error, const std::string& text, comseclab
 }
 
 std::string one_line(const std::exception& exception) {
-  std::string text = exception.what();
-  // Ice begins with "File.cpp:123: ", and goes on over several lines.
-  if (dynamic_cast<const Ice::Exception*>(&exception) != nullptr) {
-    if (const auto place = text.find(": "); place != std::string::npos) text.erase(0, place + 2);
-  }
-  std::istringstream lines(text);
-  std::string joined;
+  std::istringstream lines(exception.what());
+  std::string first;
+  std::getline(lines, first);
+  std::string rest;
   for (std::string line; std::getline(lines, line);) {
     if (line.empty()) continue;
-    if (!joined.empty()) joined += joined.back() == ':' ? " " : "; ";
-    joined += line;
+    if (!rest.empty()) rest += rest.back() == ':' ? " " : "; ";
+    rest += line;
   }
-  return joined;
+  // Ice's first line is the place in its source and the exception's name: needed only where nothing more is said.
+  if (dynamic_cast<const Ice::Exception*>(&exception) == nullptr) return rest.empty() ? first : first + "; " + rest;
+  return rest.empty() ? first : rest;
 }
 
 }  // namespace comseclab::ice

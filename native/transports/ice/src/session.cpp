@@ -45,7 +45,9 @@ class Outcome {
 }  // namespace
 
 Session::Session(std::function<std::chrono::milliseconds()> poll)
-    : poll_(std::move(poll)), patient_until_(std::chrono::steady_clock::now() + kPatience), thread_([this] { run(); }) {}
+    : poll_(std::move(poll)),
+      patient_until_(std::chrono::steady_clock::now() + kPatience),
+      thread_([this] { run(); }) {}
 
 Session::~Session() {
   stop();

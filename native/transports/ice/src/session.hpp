@@ -1,5 +1,5 @@
-// What a node asks of IceStorm beside its messages: connecting, subscribing, counting. One thread does it, so that a slow
-// link holds up neither the node's start nor its messages.
+// What a node asks of IceStorm beside its messages: connecting, subscribing, counting. One thread does it, so that a
+// slow link holds up neither the node's start nor its messages.
 #pragma once
 
 #include <chrono>

@@ -89,9 +89,23 @@ void connect(comseclab_transport& transport) {
   } catch (const Ice::ConnectFailedException& exception) {
     throw std::runtime_error("no IceStorm at " + where + " (" + one_line(exception) +
                              "): start icebox with it there, or correct broker_address and broker_port");
+  } catch (const Ice::ConnectionLostException& exception) {
+    // Under TLS 1.3 a client has ended its handshake before the server looks at its certificate.
+    const auto& tls = transport.settings.tls;
+    throw std::runtime_error("IceStorm at " + where + " hung up (" + one_line(exception) + ")" +
+                             (tls ? ": it does not accept the certificate " + tls->certificate : ""));
   } catch (const Ice::LocalException& exception) {
     throw std::runtime_error("IceStorm at " + where + " cannot be used: " + one_line(exception));
   }
+}
+
+// Ice refuses a message that is too large where it arrives, and often without the sender's knowing.
+void warn_of_limit(const Settings& settings, const comseclab_stream& stream, const Reporter& report) {
+  const int limit_kb = settings.message_size_max_kb;
+  if (limit_kb == 0 || stream.max_size <= static_cast<uint64_t>(limit_kb) * 1024) return;
+  const std::string text = "IceStorm refuses messages above message_size_max_kb, " + std::to_string(limit_kb) +
+                           " kB; this stream's reach " + std::to_string(stream.max_size) + " bytes";
+  report(COMSECLAB_REJECTED, 0, text.c_str());
 }
 
 // Joins a stream's end to its topic, on the session's thread.
@@ -120,9 +134,7 @@ void close(comseclab_transport* transport) {
   if (transport->session) transport->session->stop();
   for (const auto& reader : transport->readers) {
     if (!reader->joined) continue;
-    guarded(nullptr, [&] {
-      reader->topic->ice_invocationTimeout(kCloseTimeoutMs)->unsubscribe(reader->subscription);
-    });
+    guarded(nullptr, [&] { reader->topic->ice_invocationTimeout(kCloseTimeoutMs)->unsubscribe(reader->subscription); });
   }
   transport->communicator->destroy();
 }
@@ -157,6 +169,7 @@ comseclab_status advertise(comseclab_transport* transport, const comseclab_strea
       const std::lock_guard lock(transport->mutex);
       transport->writers.push_back(std::move(owned));
     }
+    warn_of_limit(transport->settings, *stream, writer->report);
     join(*transport, *stream, writer, [writer](const auto& topic) { writer->join(topic); });
     *out = writer;
   });
@@ -171,9 +184,9 @@ comseclab_status subscribe(comseclab_transport* transport, const comseclab_strea
       transport->adapter = transport->communicator->createObjectAdapterWithEndpoints("Subscriptions", where);
       transport->adapter->activate();
     }
-    const auto reader = std::make_shared<comseclab_reader>(
-        Reporter{transport->on_event, transport->context, stream->stream, false}, stream->reliable != 0, on_message,
-        context);
+    const auto reader =
+        std::make_shared<comseclab_reader>(Reporter{transport->on_event, transport->context, stream->stream, false},
+                                           stream->reliable != 0, on_message, context);
     {
       const std::lock_guard lock(transport->mutex);
       transport->readers.push_back(reader);
