@@ -1,5 +1,6 @@
 //! One open session with its ends.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -56,6 +57,8 @@ pub struct Transport {
 /// The writers and readers of a session.
 #[derive(Default)]
 pub struct Ends {
+    /// Why someone was refused, as told so far; Zenoh tries again and again.
+    refusals: Mutex<HashSet<String>>,
     writers: Mutex<Vec<Arc<Writer>>>,
     readers: Mutex<Vec<Arc<Reader>>>,
 }
@@ -132,8 +135,11 @@ impl Transport {
 }
 
 impl Ends {
-    /// Tell all ends that someone was refused, or that this session was.
+    /// Tell all ends, once for every cause, that someone was refused or that this session was.
     pub fn rejected(&self, text: &str) {
+        if !lock(&self.refusals).insert(text.to_string()) {
+            return;
+        }
         lock(&self.writers).iter().for_each(|end| end.matching.matches.reporter.rejected(text));
         lock(&self.readers).iter().for_each(|end| end.matching.matches.reporter.rejected(text));
     }
