@@ -310,12 +310,26 @@ def capture_program() -> None:
     network = Network({"a": {}, "b": {}})
     probe("a", "b", count=1)
     captures += [start("a", "comseclab-capture", "--interface", "eth0", "--out", str(FOLDER / "eth0"), *bounds)]
+    cut = ["--frames", "5", "--bytes", "1000000"]
+    captures += [start("a", "comseclab-capture", "--interface", "eth0", "--out", str(FOLDER / "cut0"), *cut)]
+    full, sockets = captures[-1], Path(f"/proc/{captures[-1].pid}/net/packet")
+    assert packet_sockets(sockets) == 2
     probe("a", "b", count=10)
+    deadline = time.monotonic() + PATIENCE_S
+    while packet_sockets(sockets) > 1 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert packet_sockets(sockets) == 1, "a full capture goes on receiving frames"
+    assert full.poll() is None
     for process in captures:
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_S) == 0
     network.stop()
-    expect(lo=(20, 20), eth0=(20, 20))
+    expect(lo=(20, 20), eth0=(20, 20), cut0=(5, 5))
+
+
+def packet_sockets(table: Path) -> int:
+    """Packet sockets of a network namespace: the lines of its table below the head."""
+    return len(table.read_text().splitlines()) - 1
 
 
 def endings() -> None:

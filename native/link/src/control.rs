@@ -63,6 +63,11 @@ impl Control {
         commands
     }
 
+    /// Watches nothing of the caller's any more.
+    pub fn watch_commands_only(&mut self) {
+        self.watched.truncate(2);
+    }
+
     fn take_signal(&self) {
         let mut information = [0u8; size_of::<libc::signalfd_siginfo>()];
         // SAFETY: the buffer has the size of the record read into it.

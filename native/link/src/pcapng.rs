@@ -71,6 +71,11 @@ impl Capture {
         packet(&mut self.blocks, interface as u32, direction, at_ns as u64, frame);
     }
 
+    /// Whether no further frame will be kept.
+    pub fn is_full(&self) -> bool {
+        self.frames_left == 0
+    }
+
     /// Writes the file.
     pub fn finish(mut self) -> Result<(), Fault> {
         self.file.write_all(&self.blocks).map_err(|error| {
