@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-for room in ("analysis", "report"):
-    sys.path.insert(0, str(Path(__file__).parents[1] / room))
+sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 from demo_run import ENVIRONMENT
 from simulate import Arm, Run, campaign, record, samples, write_trial
 

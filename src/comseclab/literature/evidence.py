@@ -32,6 +32,10 @@ class Range:
         return True if self.low >= limit else False if self.high < limit else None
 
 
+UNKNOWN = Range(0.0, math.inf)
+"""Of a latency or a ratio of which trials tell nothing."""
+
+
 class Evidence(Protocol):
     """Every answer is None where the cell was not measured."""
 
@@ -85,13 +89,13 @@ class FromTrials:
 
     def median_ns(self, cell: Key) -> Range | None:
         medians = list(self._medians(cell).values())
-        if not medians:
-            return None
+        if len(medians) < 2:
+            return UNKNOWN if medians else None
         if any(math.isinf(value) for value in medians):
             return Range(min(medians), math.inf)
         found = compare.ratio_interval(np.array(medians), compare.FIXED)
         if found is None or found.low is None or found.high is None:
-            return Range(0.0, math.inf)
+            return UNKNOWN
         return Range(found.low, found.high)
 
     def ratio(self, base: Key, cell: Key) -> Range | None:
@@ -100,11 +104,13 @@ class FromTrials:
         ratios = compare.pair_ratios([below[pair] for pair in pairs], [above[pair] for pair in pairs])
         if not pairs or np.isnan(ratios).all():
             return None
+        if len(pairs) < 2:
+            return UNKNOWN
         if np.isinf(ratios).all() or (ratios == 0).all():
             return Range(float(ratios[0]), float(ratios[0]))
         found = compare.ratio_interval(ratios, compare.FIXED)
         if found is None or found.low is None or found.high is None:
-            return Range(0.0, math.inf)
+            return UNKNOWN
         return Range(found.low, found.high)
 
     def _medians(self, cell: Key) -> dict[int, float]:

@@ -30,10 +30,8 @@ class Built:
 def build(study: Study, run: Path) -> Built:
     """Write everything; raises LabError when the run is none, is damaged, or holds no cell of the study."""
     data = runs.read(run)
-    cells = finding.find(study, data)
-    if not cells.arms:
-        raise LabError(f"{run} holds no cell of {study.id}", f"make a run with `comseclab reproduce {study.id}`")
-    found = Findings(cells, list(_judge(study, cells)), differences.deviations(cells))
+    found = findings(study, data)
+    cells = found.cells
     shown = tables.build(cells)
     folder = data.path / "tables"
     folder.mkdir(exist_ok=True)
@@ -43,7 +41,15 @@ def build(study: Study, run: Path) -> Built:
     RunFolder(data.path).write_json("reproduction.json", as_plain(found, data))
     path = data.path / "reproduction.html"
     write_atomically(path, page(found, data, shown, _figures(cells, data)))
-    return Built(path, list(_said(found)))
+    return Built(path, list(said(found)))
+
+
+def findings(study: Study, data: RunData) -> Findings:
+    """What a run says of the study. Raises LabError when it holds no cell of it."""
+    cells = finding.find(study, data)
+    if not cells.arms:
+        raise LabError(f"{data.path} holds no cell of {study.id}", f"make a run: `comseclab reproduce {study.id}`")
+    return Findings(cells, list(_judge(study, cells)), differences.deviations(cells))
 
 
 def _judge(study: Study, cells: finding.Cells) -> Iterator[Judged]:
@@ -63,7 +69,7 @@ def _figures(cells: finding.Cells, data: RunData) -> list[files.Figure]:
     return drawn
 
 
-def _said(found: Findings) -> Iterator[str]:
+def said(found: Findings) -> Iterator[str]:
     """The outcome as lines: each conclusion, then what could not be resolved."""
     for one in found.judged:
         yield f"{one.ours.said:13} {one.conclusion.says} ({counts(one.ours)})"
