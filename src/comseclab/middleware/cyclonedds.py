@@ -22,7 +22,7 @@ SETTINGS = {
     "history_depth": Setting.whole(1, 1_000_000),
     "history_size": Setting.whole(1024, (1 << 31) - 1),
     "publish_timeout_ms": Setting.whole(0, 3_600_000),
-    "configuration": Setting(lambda value: isinstance(value, str) and Path(value).is_file(), "an XML file that exists"),
+    "configuration": Setting(lambda value: isinstance(value, str) and _is_xml(Path(value)), "a well-formed XML file"),
 }
 """Sizes in bytes. `configuration` is a Cyclone DDS configuration of the user's; interface and security stay ours."""
 
@@ -57,6 +57,14 @@ class CycloneDds(DdsStack):
         }
 
 
+def _is_xml(path: Path) -> bool:
+    try:
+        ElementTree.parse(path)
+    except (OSError, ElementTree.ParseError):
+        return False
+    return True
+
+
 def tuned(*, max_message_size: int, history_size: int, receive_buffer: int, send_buffer: int) -> str:
     """The configuration that a user's own may override. Sizes in bytes."""
     return _xml(
@@ -70,6 +78,10 @@ def tuned(*, max_message_size: int, history_size: int, receive_buffer: int, send
             "Internal/Watermarks/WhcHigh": f"{history_size}B",
             "Internal/Watermarks/WhcHighInit": f"{history_size}B",
             "General/MaxMessageSize": f"{max_message_size}B",
+            # What was lost returns as it was sent, not in packets of 1456 B.
+            "General/MaxRexmitMessageSize": f"{max_message_size}B",
+            # A lossy link may swallow the first announcement, and the default repeats it after 8 s.
+            "Discovery/SPDPInterval": "1s",
         }
     )
 

@@ -1,13 +1,11 @@
 #include "endpoint.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
 #include <string>
 
 #include "error.hpp"
-#include "log.hpp"
 #include "serdata.hpp"
 
 using comseclab::cyclonedds::EndpointRequest;
@@ -114,7 +112,7 @@ comseclab_status comseclab_writer::publish(const uint8_t* bytes, size_t size, co
 nlohmann::json comseclab_writer::statistics() const {
   dds_publication_matched_status_t matched{};
   dds_get_publication_matched_status(entity, &matched);
-  const bool acknowledged = dds_wait_for_acks(entity, DDS_SECS(1)) == DDS_RETCODE_OK;
+  const bool acknowledged = dds_wait_for_acks(entity, 0) == DDS_RETCODE_OK;
   return {{"matched", matched.current_count},
           {"taken", taken.load()},
           {"timed_out", timed_out.load()},

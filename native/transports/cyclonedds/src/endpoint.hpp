@@ -16,7 +16,6 @@ namespace comseclab::cyclonedds {
 
 using Listener = std::unique_ptr<dds_listener_t, decltype(&dds_delete_listener)>;
 
-// Both throw std::runtime_error without a cause; the log has it.
 struct EndpointRequest {
   dds_entity_t participant;
   dds_entity_t topic;

@@ -2,6 +2,7 @@
 
 #include <dds/ddsrt/log.h>
 
+#include <algorithm>
 #include <iostream>
 #include <mutex>
 #include <utility>
@@ -18,6 +19,7 @@ std::function<void(const std::string&)> listener;
 void sink(void* /*context*/, const dds_log_data_t* entry) {
   std::string line(entry->message, entry->size);
   while (!line.empty() && line.back() == '\n') line.pop_back();
+  std::replace(line.begin(), line.end(), '\n', ' ');
   std::cerr << "cyclonedds: " << line << '\n';
   if ((entry->priority & (DDS_LC_FATAL | DDS_LC_ERROR | DDS_LC_WARNING)) == 0) return;
   {

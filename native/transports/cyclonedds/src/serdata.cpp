@@ -2,11 +2,14 @@
 
 #include <dds/ddsi/q_radmin.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <vector>
 
 namespace comseclab::cyclonedds {
 namespace {
@@ -15,18 +18,67 @@ struct Sertype : ddsi_sertype {
   dds::Form form;
 };
 
+// Keeps large buffers for reuse: fresh memory costs a page fault for every 4 KiB, as much as copying into it.
+class Buffers {
+ public:
+  struct Buffer {
+    uint8_t* bytes;
+    size_t capacity;
+  };
+
+  Buffer take(size_t size) {
+    if (size >= kLarge) {
+      const std::lock_guard lock(mutex_);
+      const auto fits = [size](const Buffer& one) { return one.capacity >= size && one.capacity / 2 <= size; };
+      if (const auto found = std::find_if(kept_.begin(), kept_.end(), fits); found != kept_.end()) {
+        const Buffer buffer = *found;
+        kept_.erase(found);
+        return buffer;
+      }
+    }
+    auto* bytes = static_cast<uint8_t*>(std::malloc(size));
+    if (bytes == nullptr) throw std::bad_alloc();
+    return {bytes, size};
+  }
+
+  void give(Buffer buffer) {
+    if (buffer.capacity >= kLarge) {
+      const std::lock_guard lock(mutex_);
+      kept_.push_back(buffer);
+      if (kept_.size() <= kMostKept) return;
+      buffer = kept_.front();
+      kept_.erase(kept_.begin());
+    }
+    std::free(buffer.bytes);
+  }
+
+  static Buffers& all() {
+    static auto* buffers = new Buffers;  // outlives the threads of Cyclone DDS
+    return *buffers;
+  }
+
+ private:
+  static constexpr size_t kLarge = 128 << 10;  // malloc maps larger ones anew each time
+  static constexpr size_t kMostKept = 8;
+
+  Buffers() { kept_.reserve(kMostKept + 1); }
+
+  std::mutex mutex_;
+  std::vector<Buffer> kept_;
+};
+
 struct Serdata : ddsi_serdata {
+  // RTPS pads to a multiple of four, and reads the bytes that takes.
   Serdata(const ddsi_sertype* of, ddsi_serdata_kind kind, uint32_t bytes)
-      : size(bytes), payload(static_cast<uint8_t*>(std::malloc(bytes + 3U))) {
-    if (payload == nullptr) throw std::bad_alloc();
+      : size(bytes), buffer(Buffers::all().take(bytes + 3U)) {
     ddsi_serdata_init(this, of, kind);
   }
-  ~Serdata() { std::free(payload); }
+  ~Serdata() { Buffers::all().give(buffer); }
   Serdata(const Serdata&) = delete;
   Serdata& operator=(const Serdata&) = delete;
 
   uint32_t size;
-  uint8_t* payload;
+  Buffers::Buffer buffer;
 };
 
 const Serdata& serdata(const ddsi_serdata* data) {
@@ -50,7 +102,7 @@ ddsi_serdata* from_fragments(const ddsi_sertype* type, ddsi_serdata_kind kind, c
   for (; fragment != nullptr; fragment = fragment->nextfrag) {
     if (fragment->maxp1 <= done) continue;  // fragments may overlap
     const uint8_t* bytes = NN_RMSG_PAYLOADOFF(fragment->rmsg, NN_RDATA_PAYLOAD_OFF(fragment));
-    std::memcpy(data->payload + done, bytes + (done - fragment->min), fragment->maxp1 - done);
+    std::memcpy(data->buffer.bytes + done, bytes + (done - fragment->min), fragment->maxp1 - done);
     done = fragment->maxp1;
   }
   return data.release();
@@ -61,7 +113,7 @@ ddsi_serdata* from_fragments(const ddsi_sertype* type, ddsi_serdata_kind kind, c
 ddsi_serdata* from_vector(const ddsi_sertype* type, ddsi_serdata_kind kind, ddsrt_msg_iovlen_t parts,
                           const ddsrt_iovec_t* vector, size_t size) try {
   auto data = std::make_unique<Serdata>(type, kind, static_cast<uint32_t>(size));
-  uint8_t* target = data->payload;
+  uint8_t* target = data->buffer.bytes;
   for (ddsrt_msg_iovlen_t i = 0; i < parts; ++i) {
     std::memcpy(target, vector[i].iov_base, vector[i].iov_len);
     target += vector[i].iov_len;
@@ -71,8 +123,10 @@ ddsi_serdata* from_vector(const ddsi_sertype* type, ddsi_serdata_kind kind, ddsr
   return nullptr;
 }
 
-ddsi_serdata* from_keyhash(const ddsi_sertype* type, const ddsi_keyhash* /*hash*/) {
-  return new (std::nothrow) Serdata(type, SDK_KEY, 0);
+ddsi_serdata* from_keyhash(const ddsi_sertype* type, const ddsi_keyhash* /*hash*/) try {
+  return new Serdata(type, SDK_KEY, 0);
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 
 // Samples are written and taken serialised, never as objects of a programming language.
@@ -88,11 +142,11 @@ bool untyped_to_sample(const ddsi_sertype* /*type*/, const ddsi_serdata* /*data*
 }
 
 void to_buffer(const ddsi_serdata* data, size_t offset, size_t size, void* buffer) {
-  std::memcpy(buffer, serdata(data).payload + offset, size);
+  std::memcpy(buffer, serdata(data).buffer.bytes + offset, size);
 }
 
 ddsi_serdata* lend(const ddsi_serdata* data, size_t offset, size_t size, ddsrt_iovec_t* lent) {
-  lent->iov_base = serdata(data).payload + offset;
+  lent->iov_base = serdata(data).buffer.bytes + offset;
   lent->iov_len = size;
   return ddsi_serdata_ref(data);
 }
@@ -102,7 +156,7 @@ void give_back(ddsi_serdata* data, const ddsrt_iovec_t* /*lent*/) {
 }
 
 ddsi_serdata* to_untyped(const ddsi_serdata* data) {
-  auto* untyped = new (std::nothrow) Serdata(data->type, SDK_KEY, 0);
+  auto* untyped = from_keyhash(data->type, nullptr);
   if (untyped != nullptr) untyped->type = nullptr;
   return untyped;
 }
@@ -179,13 +233,13 @@ ddsi_sertype* make_sertype(const std::string& name, dds::Form form) {
 ddsi_serdata* make_serdata(const ddsi_sertype* type, dds::View view) {
   const dds::Form form = static_cast<const Sertype*>(type)->form;
   auto data = std::make_unique<Serdata>(type, SDK_DATA, dds::payload_size(form, view.size));
-  dds::write_payload(form, view, data->payload);
+  dds::write_payload(form, view, data->buffer.bytes);
   return data.release();
 }
 
 dds::View bytes_of(const ddsi_serdata* sample) {
   const auto& data = serdata(sample);
-  return dds::read_payload(static_cast<const Sertype*>(data.type)->form, data.payload, data.size);
+  return dds::read_payload(static_cast<const Sertype*>(data.type)->form, data.buffer.bytes, data.size);
 }
 
 }  // namespace comseclab::cyclonedds

@@ -4,12 +4,13 @@
 
 #include <dds/ddsi/ddsi_sertype.h>
 #include <dds/version.h>
+#include <dlfcn.h>
 
 #include <atomic>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -43,7 +44,8 @@ struct comseclab_transport {
   dds_entity_t domain = 0;
   dds_entity_t participant = 0;
   std::map<std::string, Topic> topics;
-  std::mutex mutex;  // guards the two lists
+  std::atomic<uint64_t> refused = 0;
+  std::mutex mutex;  // guards the two lists from the threads that log
   std::vector<std::unique_ptr<comseclab_writer>> writers;
   std::vector<std::unique_ptr<comseclab_reader>> readers;
 };
@@ -61,8 +63,18 @@ std::string joined(const std::vector<std::string>& configuration) {
   return all;
 }
 
+// That another participant or its endpoint was refused shows in the log alone.
+void report_refusal(comseclab_transport& transport, const std::string& logged) {
+  const auto says = [&logged](const char* words) { return logged.find(words) != std::string::npos; };
+  if (!says("handshake") && !says("not allowed") && !says("denied")) return;
+  ++transport.refused;
+  const std::lock_guard lock(transport.mutex);
+  for (const auto& writer : transport.writers) writer->report(COMSECLAB_REJECTED, 1, logged.c_str());
+  for (const auto& reader : transport.readers) reader->report(COMSECLAB_REJECTED, 1, logged.c_str());
+}
+
 void open_participant(comseclab_transport& transport, const char* node) {
-  capture_log({});
+  capture_log([&transport](const std::string& line) { report_refusal(transport, line); });
   take_logged_errors();
   const auto before = udp_sockets();
   // An explicit configuration; CYCLONEDDS_URI of the environment is not read.
@@ -137,6 +149,7 @@ comseclab_status open(const comseclab_open* request, comseclab_transport** out, 
 comseclab_status advertise(comseclab_transport* transport, const comseclab_stream* stream, comseclab_writer** out,
                            comseclab_error* error) {
   return guarded(error, [&] {
+    take_logged_errors();
     const Topic& topic = topic_of(*transport, *stream);
     const Qos qos = endpoint_qos(transport->settings, *stream);
     auto writer =
@@ -153,6 +166,7 @@ comseclab_status subscribe(comseclab_transport* transport, const comseclab_strea
                            comseclab_on_message on_message, void* context, comseclab_reader** out,
                            comseclab_error* error) {
   return guarded(error, [&] {
+    take_logged_errors();
     const Topic& topic = topic_of(*transport, *stream);
     const Qos qos = endpoint_qos(transport->settings, *stream);
     auto reader = std::make_unique<comseclab_reader>(
@@ -173,9 +187,9 @@ comseclab_status publish(comseclab_writer* writer, const uint8_t* bytes, size_t 
 
 comseclab_status statistics(comseclab_transport* transport, char* json, size_t capacity) {
   return guarded(nullptr, [&] {
-    const std::lock_guard lock(transport->mutex);
     nlohmann::json all = {{"send_buffer", transport->buffers.send},
                           {"receive_buffer", transport->buffers.receive},
+                          {"refused", transport->refused.load()},
                           {"writers", nlohmann::json::object()},
                           {"readers", nlohmann::json::object()}};
     for (const auto& writer : transport->writers) {
@@ -188,6 +202,19 @@ comseclab_status statistics(comseclab_transport* transport, char* json, size_t c
   });
 }
 
+// Of the library as loaded: Cyclone DDS tells its version to the compiler alone, but its file name ends in it.
+const char* version() {
+  static const std::string found = [] {
+    Dl_info library{};
+    if (dladdr(reinterpret_cast<const void*>(&dds_create_domain), &library) == 0) return std::string(DDS_VERSION);
+    std::error_code ignored;
+    const std::string file = std::filesystem::canonical(library.dli_fname, ignored).filename();
+    const auto suffix = file.find(".so.");
+    return suffix == std::string::npos ? std::string(DDS_VERSION) : file.substr(suffix + 4);
+  }();
+  return found.c_str();
+}
+
 }  // namespace
 
 const comseclab_transport_api* comseclab_transport_entry(void) {
@@ -195,7 +222,7 @@ const comseclab_transport_api* comseclab_transport_entry(void) {
       COMSECLAB_TRANSPORT_ABI,
       sizeof(comseclab_transport_api),
       "cyclonedds",
-      DDS_VERSION,
+      version(),
       limits,
       open,
       advertise,
