@@ -64,7 +64,7 @@ def _cell(study: Study, key: Key, behaviour: Behaviour, pairs: int, messages: in
     factors = {
         "middleware": configuration.middleware, "reliability": configuration.reliability,
         "protection": configuration.protection, "link": network.link, "workload": key[2],
-        "codec": "ros1", "pattern": "stream", "settings": "default",
+        "codec": "ros1", "pattern": "stream", "settings": configuration.settings,
     }  # fmt: skip
     plain = "_".join((factors | {"protection": "none"}).values())
     name = "_".join(factors.values())

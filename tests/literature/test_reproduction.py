@@ -9,7 +9,7 @@ from made_up import Behaviour, write_study
 
 from comseclab.errors import LabError
 from comseclab.literature import differences, selection, tables
-from comseclab.literature.cells import Cells
+from comseclab.literature.cells import FACTORS, Cells
 from comseclab.literature.page import Findings
 from comseclab.literature.reproduction import findings, said
 from comseclab.literature.study import Key, Study
@@ -108,9 +108,8 @@ def test_a_run_without_cells_of_the_study_is_refused(study: Study, tmp_path: Pat
 
 def test_the_plan_is_the_study(study: Study) -> None:
     chosen = selection.select(study, quick=True, today=False, mtu_1500=False, filtered=None)
-    factors = {(c.factors.middleware, c.factors.reliability, c.factors.protection, c.factors.link, c.factors.workload)
-               for c in chosen.cases}  # fmt: skip
-    wanted = {(one.middleware, one.reliability, one.protection, network.link, sensor.id)
+    factors = {tuple(getattr(case.factors, name) for name in FACTORS) for case in chosen.cases}
+    wanted = {(one.middleware, one.reliability, one.protection, network.link, sensor.id, one.settings)
               for one in study.configurations for network in study.networks for sensor in study.sensors}  # fmt: skip
     assert factors == wanted
     assert {case.factors.codec for case in chosen.cases} == {"ros1"}

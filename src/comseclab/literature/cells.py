@@ -7,6 +7,9 @@ from comseclab.literature.study import Configuration, Key, Network, Study
 from comseclab.report.arms import Arm, every_arm
 from comseclab.report.run import RunData
 
+FACTORS = ("middleware", "reliability", "protection", "link", "workload", "settings")
+"""Those that make a cell."""
+
 
 @dataclass(frozen=True)
 class Cells:
@@ -46,8 +49,8 @@ def find(study: Study, data: RunData) -> Cells:
     found: dict[Key, Arm] = {}
     for arm in every_arm(data.panels):
         row = arm.row.factors
-        ours = tuple(row[name] for name in ("middleware", "reliability", "protection", "link", "workload"))
-        as_published = row["codec"] == "ros1" and row["pattern"] == "stream" and row["settings"] == "default"
+        ours = tuple(row[name] for name in FACTORS)
+        as_published = row["codec"] == "ros1" and row["pattern"] == "stream"
         if as_published and ours in factors:
             found[factors[ours]] = arm
     return Cells(study, {key: found[key] for key in factors.values() if key in found})
@@ -57,5 +60,5 @@ def _factors(study: Study) -> Iterator[tuple[tuple[str, ...], Key]]:
     for sensor in study.sensors:
         for one in (*study.configurations, *study.today):
             for network in (*study.networks, *study.mtu_1500):
-                level = (one.middleware, one.reliability, one.protection, network.link, sensor.id)
+                level = (one.middleware, one.reliability, one.protection, network.link, sensor.id, one.settings)
                 yield level, (one.id, network.id, sensor.id)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from comseclab.literature import differences, tables
+from comseclab.literature import costs, differences, tables
 from comseclab.literature.cells import Cells
 from comseclab.literature.checks import Check, Verdict
 from comseclab.literature.differences import Deviation, Reason
@@ -73,6 +73,7 @@ def page(found: Findings, data: RunData, shown: Sequence[tables.Table], figures:
         then_and_now=list(differences.then_and_now(found.cells, data)),
         apart=(f"{100 * differences.LOSS_APART:g}", f"{differences.TIMES_APART:g}"),
         unresolved=[_check(found.cells, check) for check in found.open_checks],
+        costs_unresolved=costs.unresolved(found.cells),
         sections=sections(figures),
         commands=_commands(found.cells, data),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from comseclab.errors import LabError
 from comseclab.literature import cells as finding
-from comseclab.literature import conclusions, differences, figures, tables
+from comseclab.literature import conclusions, costs, differences, figures, tables
 from comseclab.literature.checks import Check
 from comseclab.literature.evidence import FromStudy, FromTrials
 from comseclab.literature.page import Findings, Judged, counts, name, page
@@ -32,7 +32,7 @@ def build(study: Study, run: Path) -> Built:
     data = runs.read(run)
     found = findings(study, data)
     cells = found.cells
-    shown = tables.build(cells)
+    shown = [*tables.build(cells), costs.build(cells)]
     folder = data.path / "tables"
     folder.mkdir(exist_ok=True)
     write_atomically(folder / "reproduction.csv", tables.csv_rows(cells))
@@ -78,6 +78,11 @@ def said(found: Findings) -> Iterator[str]:
         yield f"not resolved, {len(pending)} comparisons:"
     for check in pending:
         yield f"  {name(found.cells, check)}: {check.asks}? {check.figures}"
+    ratios = costs.unresolved(found.cells)
+    if ratios:
+        yield f"not resolved, the cost of security in {len(ratios)} cells:"
+    for cell, figure in ratios:
+        yield f"  {cell}: {figure}"
 
 
 def as_plain(found: Findings, data: RunData) -> dict[str, Any]:
@@ -111,6 +116,7 @@ def as_plain(found: Findings, data: RunData) -> dict[str, Any]:
             for reason in differences.reasons(found.cells, found.deviations)
         ],
         "not_resolved": [_plain(check) for check in found.open_checks],
+        "costs_not_resolved": [{"cell": cell, "ratio": ratio} for cell, ratio in costs.unresolved(found.cells)],
     }
 
 

@@ -69,6 +69,7 @@ class Configuration(Part):
     middleware: str
     reliability: Literal["best-effort", "reliable"]
     protection: str
+    settings: str = "default"
 
 
 class Conclusion(Part):

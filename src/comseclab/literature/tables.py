@@ -140,9 +140,12 @@ def _tail(p99: LossAwareNs, largest: float) -> str:
 
 
 def overloaded(arm: Arm) -> str:
-    """`overload` where trials of the cell could not carry the stream, as the laboratory noted it."""
+    """`overload` where the stream is more than the link's rate, or trials could not send it as fast as it comes."""
+    row = arm.row
+    link_bps = row.link.get("rate_bps") or float("inf")
+    offered_bps = 8 * row.max_size * (row.offered_hz or 0)
     signs = ("overload", "back-pressure", "publishing is blocked")
-    return "overload" if any(text.startswith(signs) for text in arm.row.outcomes) else ""
+    return "overload" if offered_bps > link_bps or any(text.startswith(signs) for text in row.outcomes) else ""
 
 
 def _loss(cells: Cells) -> Table:
@@ -150,7 +153,7 @@ def _loss(cells: Cells) -> Table:
     return Table(
         "table-4",
         "Table 4: loss",
-        "Share of the messages sent that never arrived, per cent: as published, then ours.",
+        "Share of the messages sent that had not arrived when the trial ended, per cent: as published, then ours.",
         [(sensor.name, [network.name for network in cells.networks]) for sensor in sensors],
         [
             Line(one.name, token(one.protection), [
