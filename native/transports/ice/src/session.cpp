@@ -94,6 +94,7 @@ void Session::run() {
     steps_.pop();
     lock.unlock();
     next();
+    pause = std::chrono::milliseconds{0};
     lock.lock();
   }
 }

@@ -41,9 +41,9 @@ struct comseclab_transport {
 };
 
 milliseconds comseclab_transport::count_subscribers() {
-  // Often while the node waits for its matches, seldom beside the messages.
-  constexpr milliseconds kWaiting{20};
-  constexpr milliseconds kFlowing{1000};
+  // Often while a writer waits for its matches, seldom beside the messages.
+  constexpr milliseconds kOften{20};
+  constexpr milliseconds kSeldom{1000};
   std::vector<comseclab_writer*> joined;
   {
     const std::lock_guard lock(mutex);
@@ -51,12 +51,12 @@ milliseconds comseclab_transport::count_subscribers() {
       if (writer->joined) joined.push_back(writer.get());
     }
   }
-  bool flowing = false;
+  bool waiting = !joined.empty();
   for (auto* writer : joined) {
-    flowing = flowing || writer->taken > 0;
+    waiting = waiting && writer->taken == 0;
     writer->count();
   }
-  return flowing ? kFlowing : kWaiting;
+  return waiting ? kOften : kSeldom;
 }
 
 namespace {
