@@ -62,11 +62,20 @@ def prepare(spec: ProtectionSpec, parties: Sequence[Party], folder: Path) -> Mat
     return Material(files, publishable)
 
 
-def prove(capture: Path, spec: TrialSpec, carrier: Carrier, marks: Mapping[str, bytes] | None = None) -> WireProof:
+def prove(
+    capture: Path,
+    spec: TrialSpec,
+    carrier: Carrier,
+    marks: Mapping[str, bytes] | None = None,
+    *,
+    messages_expected: bool = True,
+) -> WireProof:
     """Whether the stack's messages travel as they should: in clear, in TLS over TCP, or in QUIC.
 
     `marks` are bytes by which the stack's own protocol is known in clear, such as {"Ice header": b"IceP"}.
+    `messages_expected`: False where the stack drops every message before the wire; then none need be seen in clear.
     """
+    sentinel_expected = carrier == "clear" and messages_expected
     traffic = _Traffic(sentinels(spec.nonce), marks or {})
     if capture.exists():
         for frame in islice(frames(capture), MOST_FRAMES):
@@ -74,9 +83,9 @@ def prove(capture: Path, spec: TrialSpec, carrier: Carrier, marks: Mapping[str, 
     return WireProof(
         frames=traffic.frames,
         sentinel_seen=traffic.kinds["sentinel"] > 0,
-        sentinel_expected=carrier == "clear",
+        sentinel_expected=sentinel_expected,
         kinds={kind: count for kind, count in sorted(traffic.kinds.items()) if kind != "sentinel"},
-        contradictions=_contradictions(traffic, carrier, marks or {}),
+        contradictions=_contradictions(traffic, carrier, marks or {}, sentinel_expected),
     )
 
 
@@ -112,14 +121,17 @@ def _record(tcp: Datagram) -> str:
     return "TCP segment"
 
 
-def _contradictions(traffic: _Traffic, carrier: Carrier, marks: Mapping[str, bytes]) -> list[str]:
+def _contradictions(
+    traffic: _Traffic, carrier: Carrier, marks: Mapping[str, bytes], sentinel_expected: bool
+) -> list[str]:
     if not traffic.frames:
         return ["the capture holds no frames"]
     kinds = traffic.kinds
     if carrier == "clear":
         # A segment from amid a message may look like a handshake; the beginning of a connection does not.
         secured = list(traffic.begun.values()).count("TLS handshake") + kinds["QUIC handshake"]
-        found = [] if kinds["sentinel"] else ["no frame shows the payload, which nothing should hide"]
+        hidden = sentinel_expected and not kinds["sentinel"]
+        found = ["no frame shows the payload, which nothing should hide"] if hidden else []
         return found + ([f"{secured} messages of a TLS or QUIC handshake seen"] if secured else [])
     found = [f"{kinds[name]} frames show the {name} in clear" for name in ("sentinel", *marks) if kinds[name]]
     found = [text.replace("sentinel", "payload") for text in found]
