@@ -7,14 +7,13 @@ UDPROS sends a message as one burst of datagrams; its receiver drops the message
 
 - a link that lets frames overtake each other (`ethernet-2018`, `wifi-2018`) loses nearly every message of more than one
   datagram, about 1490 bytes;
-- up to 135 kB (91 datagrams) fit the receiver's socket buffer, which roscpp leaves at the kernel's default
+- up to about 135 kB fit the receiver's socket buffer, which roscpp leaves at the kernel's default
   (`net.core.rmem_default`, 212992 bytes with what the kernel adds to each datagram) and no namespace can change. What
   is longer arrives only if the receiver empties the buffer fast enough meanwhile: nobody can tell beforehand, and
   what is lost so is a result;
 - 16 bits number the datagrams: messages above 97 MB are refused when the stream is opened.
 
 A datagram of roscpp's default size, 1500 bytes without the headers of IP and UDP, is two frames where the MTU is 1500.
-While the sender's socket is full, roscpp tries again without a pause, so a slow link costs the publisher a whole CPU.
 """
 
 from collections.abc import Mapping

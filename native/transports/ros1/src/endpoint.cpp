@@ -120,6 +120,7 @@ comseclab_reader::comseclab_reader(ros::NodeHandle& node, const Settings& settin
     : report(reporter),
       names_(wire_names(settings, stream)),
       queue_size_(queue_size(settings, stream)),
+      udpros_(stream.reliable == 0),
       on_message_(on_message),
       message_context_(context) {
   checked_largest(settings, stream);
@@ -154,7 +155,8 @@ void comseclab_reader::deliver(const uint8_t* bytes, size_t size, const std::str
 }
 
 nlohmann::json comseclab_reader::statistics() const {
-  return {{"topic", names_.topic},          {"type", names_.type.datatype},
-          {"queue_size", queue_size_},      {"matched", subscriber_.getNumPublishers()},
-          {"delivered", delivered_.load()}, {"malformed", malformed_.load()}};
+  return {
+      {"topic", names_.topic},          {"type", names_.type.datatype},  {"carrier", udpros_ ? "UDPROS" : "TCPROS"},
+      {"copies", udpros_ ? 1 : 0},      {"queue_size", queue_size_},     {"matched", subscriber_.getNumPublishers()},
+      {"delivered", delivered_.load()}, {"malformed", malformed_.load()}};
 }

@@ -64,6 +64,7 @@ struct comseclab_reader {
  private:
   const comseclab::ros1::WireNames names_;
   const uint32_t queue_size_;
+  const bool udpros_;
   comseclab_on_message on_message_;
   void* message_context_;
   uint32_t matched_ = 0;

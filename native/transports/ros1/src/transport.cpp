@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/make_shared.hpp>
+#include <cctype>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -64,11 +65,11 @@ struct comseclab_transport {
 
 namespace {
 
-// A name may hold letters, digits and underscores only.
+// ROS 1 takes letters, digits and underscores, a letter first.
 std::string node_name(std::string name) {
   std::replace_if(
       name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
+  return std::isalpha(static_cast<unsigned char>(name.front())) != 0 ? name : "n" + name;
 }
 
 void open_node(comseclab_transport& transport, const char* name) {
@@ -103,7 +104,7 @@ comseclab_status guarded(comseclab_error* error, Work work) noexcept {
 
 comseclab_status limits(comseclab_limits* out) {
   // Sent: into roscpp's own buffer, from which the socket is written. Received: TCPROS reads from the socket into the
-  // buffer that is delivered; UDPROS copies once more, from a datagram's buffer.
+  // buffer that is delivered; UDPROS copies once, out of a datagram's buffer (a reader's statistics tell).
   out->max_message_size = kLargestMessage - 2 * kLengthPrefix;
   out->copies_sent = 1;
   out->copies_received = 0;
