@@ -8,6 +8,7 @@ import json
 import socket
 import ssl
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 ANSWER_S = 2.0
 
@@ -26,10 +27,15 @@ def probe(port: int, files: dict[str, str] | None) -> tuple[str, str]:
             return "", str(error)
 
 
-if __name__ == "__main__":
+def main() -> None:
     asked = json.loads(sys.argv[1])
-    print(
-        json.dumps(
-            {name: {port: probe(port, files) for port in asked["ports"]} for name, files in asked["identities"].items()}
-        )
-    )
+    with ThreadPoolExecutor(len(asked["ports"]) * len(asked["identities"])) as pool:
+        running = {
+            name: {port: pool.submit(probe, port, files) for port in asked["ports"]}
+            for name, files in asked["identities"].items()
+        }
+    print(json.dumps({name: {port: ran.result() for port, ran in ports.items()} for name, ports in running.items()}))
+
+
+if __name__ == "__main__":
+    main()

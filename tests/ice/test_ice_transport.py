@@ -17,10 +17,8 @@ NOWHERE: dict[str, Any] = {"broker_address": "127.0.0.1", "broker_port": 10000, 
 @pytest.mark.parametrize(
     ("protection", "reliable", "size", "count"),
     [
-        ("none", 0, 9000, 20),
-        ("none", 1, 900_000, 10),
+        ("none", 1, 9000, 20),
         ("none", 0, 9_000_000, 5),
-        ("mtls", 1, 9000, 20),
         ("mtls", 0, 900_000, 10),
         ("mtls", 1, 9_000_000, 5),
     ],
@@ -63,18 +61,21 @@ def test_names_on_the_wire(tmp_path: Path, codec: str, type_: str, topic: bytes)
 
 
 @pytest.mark.parametrize("reliable", [0, 1])
-def test_a_message_above_the_limit_is_lost_and_the_rest_goes_on(tmp_path: Path, reliable: int) -> None:
+def test_a_message_above_the_limit_is_lost_and_a_smaller_one_is_not(tmp_path: Path, reliable: int) -> None:
     stream = {"reliable": reliable, "max_size": 2_000_000}
     with loopback() as namespace, brokered(namespace, tmp_path, trial_spec("none", settings=LIMITED)) as bed:
         small = bed.exchange(size=1_000_000, count=3, stream=stream)
-        large = bed.exchange(size=2_000_000, count=3, stream=stream, timeout_s=3.0)
+        reader = node(namespace, "subscribe", bed.reader, size=2_000_000, stream=stream)
+        writer = node(namespace, "publish", bed.writer, size=2_000_000, count=3, stream=stream)
+        writer.wait_sent()
+        published, subscribed = writer.end(), reader.end()
     assert small.intact == [0, 1, 2]
-    assert large.subscribed["matched"]
-    assert large.published["matched"]
-    assert large.subscribed["received"] == []
-    assert large.published["statuses"] == [3, 3, 3] or not reliable
+    assert subscribed["matched"]
+    assert published["matched"]
+    assert subscribed["received"] == []
+    assert published["statuses"] == [3, 3, 3] or not reliable
     assert "MemoryLimitException" in bed.log.read_text()
-    texts = [event["text"] for event in large.published["events"] if event["kind"] == "rejected"]
+    texts = [event["text"] for event in published["events"] if event["kind"] == "rejected"]
     assert texts == ["IceStorm refuses messages above message_size_max_kb, 1024 kB; this stream's reach 2000000 bytes"]
 
 

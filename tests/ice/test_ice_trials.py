@@ -9,7 +9,6 @@ from typing import Any
 import psutil
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-import pytest
 
 from comseclab.results.record import TrialRecord
 from comseclab.testbed.profile import LinkProfile
@@ -32,9 +31,8 @@ def delivered(folder: Path) -> int:
     return int(pq.read_table(folder / "samples.parquet").filter(pc.field("arrived_ns").is_valid()).num_rows)
 
 
-@pytest.mark.parametrize("reliability", ["best-effort", "reliable"])
-def test_echoes_come_back_through_the_broker_over_tls(tmp_path: Path, reliability: str) -> None:
-    spec = ice_spec(tmp_path, protection="mtls", reliability=reliability, pattern="echo")
+def test_echoes_come_back_through_the_broker_over_tls(tmp_path: Path) -> None:
+    spec = ice_spec(tmp_path, protection="mtls", pattern="echo")
     record = run_trial(spec, tmp_path / "trial")
     assert serious(record.reasons) == []
     assert delivered(tmp_path / "trial") == record.streams[0].sent > 0
@@ -48,9 +46,8 @@ def test_echoes_come_back_through_the_broker_over_tls(tmp_path: Path, reliabilit
     assert not [path for path in files if b"PRIVATE KEY" in path.read_bytes()]
 
 
-@pytest.mark.parametrize("reliability", ["best-effort", "reliable"])
-def test_messages_above_the_limit_are_all_lost_in_a_valid_trial(tmp_path: Path, reliability: str) -> None:
-    spec = ice_spec(tmp_path, reliability=reliability, limit_kb=1024, size=1_500_000, rate_hz=10.0)
+def test_messages_above_the_limit_are_all_lost_in_a_valid_trial(tmp_path: Path) -> None:
+    spec = ice_spec(tmp_path, reliability="best-effort", limit_kb=1024, size=1_500_000, rate_hz=10.0)
     record = run_trial(spec, tmp_path / "trial")
     assert serious(record.reasons) == []
     assert record.streams[0].matched == 1
