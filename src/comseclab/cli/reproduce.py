@@ -75,7 +75,8 @@ def _say_duration(selected: "Selection") -> None:
     from comseclab.literature.selection import expected_seconds
 
     about = duration(expected_seconds(selected.plan, selected.cases))
-    Console(stderr=True).print(f"{len(selected.cases)} cells, about {about}")
+    number = len(selected.cases)
+    Console(stderr=True).print(f"{number} cell{'s' if number != 1 else ''}, about {about}")
 
 
 def _show(study: "Study", run: Path) -> None:
