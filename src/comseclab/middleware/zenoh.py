@@ -20,8 +20,10 @@ from comseclab.trial.spec import TrialSpec
 
 FIRST_PORT = 7447
 """Zenoh's own, for the first node; the others follow, as nodes may share an address."""
-MAX_MESSAGE_SIZE = 1 << 30
-"""Bytes; Zenoh's default."""
+HEADERS = 4096
+"""Bytes; more than Zenoh puts before a payload, which its own limit counts, too."""
+MAX_MESSAGE_SIZE = (1 << 30) - HEADERS
+"""Bytes; Zenoh's own limit is 1 GiB unless told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Level:
     link: str
     carrier: tls.Carrier
     mutual: bool = False
+    """Who connects proves who it is, too."""
     access_control: bool = False
 
 
@@ -44,21 +47,42 @@ LEVELS = {
     "quic-mtls-acl": Level("quic", "quic", mutual=True, access_control=True),
 }
 
+_SWITCH = Setting(lambda value: isinstance(value, bool), "true or false")
 SETTINGS = {
-    # Batches of messages waiting in the queue of a priority; Zenoh's default is 2.
     "queue_size": Setting.whole(1, 16),
     "batch_size": Setting.whole(1024, 65535),
     "receive_buffer": Setting.whole(65535, 1 << 30),
-    "max_message_size": Setting.whole(1024, 1 << 40),
+    "max_message_size": Setting.whole(1024, MAX_MESSAGE_SIZE),
     "wait_before_drop_us": Setting.whole(0, 3_600_000_000),
     "wait_before_close_us": Setting.whole(1000, 3_600_000_000),
-    "express": Setting(lambda value: isinstance(value, bool), "true or false"),
-    "verify_name": Setting(lambda value: isinstance(value, bool), "true or false"),
+    "express": _SWITCH,
+    "verify_name": _SWITCH,
 }
-"""Sizes in bytes but for queue_size; what Zenoh calls them: _configuration()."""
+"""Sizes in bytes, but queue_size in batches. Zenoh's own defaults hold, except that messages are express: sent at once,
+not held back for a millisecond to fill a batch."""
+
+_OF_A_LINK = {
+    "queue_size": "tx/queue/size/data",
+    "batch_size": "tx/batch_size",
+    "receive_buffer": "rx/buffer_size",
+    "wait_before_drop_us": "tx/queue/congestion_control/drop/wait_before_drop",
+    "wait_before_close_us": "tx/queue/congestion_control/block/wait_before_close",
+}
+"""Where settings stand in Zenoh's configuration, below transport/link."""
 
 
 class Zenoh(Middleware):
+    """Peers, each connected with those it shares a key with; no router, no scouting, no gossip, no time stamps.
+
+    All links are reliable, TCP, TLS and QUIC's streams alike. What differs is the sender's full queue: `reliable` waits
+    for room (CongestionControl::Block) up to wait_before_close_us, after which Zenoh closes the connection;
+    `best-effort` waits wait_before_drop_us, then drops the message and tells nobody (CongestionControl::Drop).
+
+    TLS is version 1.3 wherever both sides prove who they are, and in QUIC. A connecting side trusts the public web's
+    authorities besides the one it is given; this cannot be turned off. The API tells neither version nor cipher suite.
+    A link's certificate is checked once, when it is made.
+    """
+
     name = "zenoh"
     library = "libcomseclab_zenoh.so"
     packages = ()
@@ -163,21 +187,14 @@ def _configuration(spec: TrialSpec, node: _Node, nodes: Sequence[_Node]) -> dict
     """
     level, given = LEVELS[spec.protection.base], spec.settings.get("zenoh", {})
     before = nodes[: nodes.index(node)]
-    queue: dict[str, Any] = {}
-    if "queue_size" in given:
-        queue["size"] = {"data": given["queue_size"]}
-    waits: dict[str, Any] = {}
-    if "wait_before_drop_us" in given:
-        waits["drop"] = {"wait_before_drop": given["wait_before_drop_us"]}
-    if "wait_before_close_us" in given:
-        waits["block"] = {"wait_before_close": given["wait_before_close_us"]}
-    link: dict[str, Any] = {
-        "tx": {"batch_size": given.get("batch_size", 65535), "queue": queue | {"congestion_control": waits}},
-        "rx": {
-            "buffer_size": given.get("receive_buffer", 65535),
-            "max_message_size": given.get("max_message_size", MAX_MESSAGE_SIZE),
-        },
-    }
+    link: dict[str, Any] = {"rx": {"max_message_size": given.get("max_message_size", MAX_MESSAGE_SIZE) + HEADERS}}
+    for setting, path in _OF_A_LINK.items():
+        if setting in given:
+            *parents, last = path.split("/")
+            part = link
+            for parent in parents:
+                part = part.setdefault(parent, {})
+            part[last] = given[setting]
     if level.carrier != "clear":
         link["tls"] = _tls(node, mutual=level.mutual, verify_name=given.get("verify_name", True))
     return {

@@ -30,8 +30,8 @@ pub type Outcome<T> = Result<T, Failure>;
 const COPIES_SENT: u32 = 2;
 const COPIES_RECEIVED: u32 = 1;
 
-/// Zenoh's default limit on putting fragments together, `transport/link/rx/max_message_size`; a setting changes it.
-const MAX_MESSAGE_SIZE: u64 = 1 << 30;
+/// Fragments are put together up to 1 GiB, headers included, unless `transport/link/rx/max_message_size` says otherwise.
+const MAX_MESSAGE_SIZE: u64 = (1 << 30) - 4096;
 
 pub unsafe extern "C" fn limits(out: *mut abi::Limits) -> Status {
     // SAFETY: the caller gives a valid struct; its size is looked at before anything else.

@@ -13,6 +13,9 @@ use crate::session::Ends;
 /// Where Zenoh tells of its attempts to connect, as mere debugging.
 const CONNECTING: &str = "zenoh::net::runtime::orchestrator";
 
+/// How rustls begins what it has against the other side's certificate, or hears against its own.
+const REFUSALS: [&str; 3] = ["invalid peer certificate", "received fatal alert", "peer sent no certificates"];
+
 static SESSIONS: Mutex<Vec<Weak<Ends>>> = Mutex::new(Vec::new());
 
 /// Take over Zenoh's log. Idempotent.
@@ -84,9 +87,9 @@ impl Visit for Message {
 
 /// What one side said against the other's certificate, or nothing where the text is about something else.
 fn refusal(text: &str) -> Option<&str> {
-    ["invalid peer certificate", "received fatal alert", "peer sent no certificates"]
-        .iter()
-        .find_map(|cause| text.find(cause).map(|at| &text[at..]))
+    let at = REFUSALS.iter().find_map(|cause| text.find(cause))?;
+    let cause = text[at..].split(" Retry in ").next()?;
+    Some(cause.trim_end_matches(['.', ' ']))
 }
 
 /// Zenoh's errors name the place in its source after " at /": that and line ends are cut.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{json, Map, Value};
@@ -15,6 +16,9 @@ use crate::reader::{Reader, Receiver};
 use crate::report::{Gate, Node, Reporter};
 use crate::runtime;
 use crate::writer::{Qos, Writer};
+
+/// For a last word to the others; one that does not listen any more would hold it up.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What open() is given.
 pub struct Opening<'a> {
@@ -31,7 +35,7 @@ struct Settings {
     config: PathBuf,
     /// See [`Qos`].
     express: bool,
-    /// Bytes; as `transport/link/rx/max_message_size` of all who read.
+    /// Bytes; what all who read accept.
     max_message_size: usize,
 }
 
@@ -128,7 +132,7 @@ impl Transport {
         self.gate.close();
         lock(&self.ends.writers).clear();
         lock(&self.ends.readers).clear();
-        if let Err(error) = self.session.close().wait() {
+        if let Err(error) = self.session.close().timeout(CLOSE_TIMEOUT).wait() {
             eprintln!("zenoh: {}", in_one_line(&error.to_string()));
         }
     }
