@@ -13,6 +13,8 @@ from comseclab.report.charts.base import EXTENT, RATES_HZ, Canvas, Plot, Spec, l
 
 LIMIT_ROOM = 34
 """Pixels for the names of the rates, right of the last plot."""
+HEADROOM = 1.5
+"""Above the highest time, so that no label of an axis pushes the titles apart."""
 HEIGHTS = {"loss": 150, "latency": 230}
 KINDS = {"no security": "c1", "authenticated": "c5", "encrypted": "c2"}
 COLOURS = {colour.token: colour.light for colour in palette.CATEGORIES}
@@ -84,7 +86,8 @@ def draw(cells: Cells, drawing: Drawing, canvas: Canvas) -> Spec:
     if drawing.of == "loss":
         plots = [_loss_panel(cells, panel, canvas, first=panel is shown[0]) for panel in shown]
     else:
-        domain = time_domain([*_reach(cells, shown), *(1e9 / hz for hz in RATES_HZ)])
+        low, high = time_domain([*_reach(cells, shown), *(1e9 / hz for hz in RATES_HZ)])
+        domain = low, high * HEADROOM
         plots = [_box_panel(cells, panel, canvas, domain, (panel is shown[0], panel is shown[-1])) for panel in shown]
     return canvas.finish(plots, columns, ["color"], spacing=10 if canvas.columns > 1 else 22)
 
@@ -101,6 +104,10 @@ def _reach(cells: Cells, panels: Sequence[Panel]) -> Iterator[float]:
 def _width(canvas: Canvas) -> int:
     room = canvas.width - EXTENT - LIMIT_ROOM - 12
     return room // 3 - 8 if canvas.columns > 1 else room
+
+
+def _bar(canvas: Canvas, panel: Panel) -> float:
+    return min(12.0, 0.62 * _width(canvas) / len(panel.keys))
 
 
 def _x(cells: Cells, panel: Panel) -> alt.X:
@@ -146,15 +153,15 @@ def _box_panel(
     outliers = alt.Chart(canvas.data(_outliers(cells, panel))).mark_point(size=7, filled=True, opacity=0.4)
     lost = alt.Chart(canvas.data(row for row in rows if row.get("lost")))
     then = alt.Chart(canvas.data(_then(cells, panel)))
-    colour, tip = _colour(canvas), alt.Description("tip:N")
+    colour, tip, bar = _colour(canvas), alt.Description("tip:N"), _bar(canvas, panel)
     return alt.layer(
         *_limits(canvas, domain, named=named),
         boxed.mark_rule(strokeWidth=1.3).encode(x, y, alt.Y2("high:Q"), color=colour),
         outliers.encode(x, alt.Y("ns:Q"), color=colour),
-        boxed.mark_bar(width=12, cornerRadius=1).encode(
+        boxed.mark_bar(width=bar, cornerRadius=1).encode(
             x, alt.Y("q1:Q"), alt.Y2("q3:Q"), color=colour, description=tip
         ),
-        boxed.mark_tick(thickness=2, width=12, color=palette.GROUND.light).encode(x, alt.Y("median:Q")),
+        boxed.mark_tick(thickness=2, width=bar, color=palette.GROUND.light).encode(x, alt.Y("median:Q")),
         boxed.mark_point(filled=True, size=14, opacity=1, color=palette.INK.light).encode(x, alt.Y("mean:Q")),
         lost.mark_text(text="✕", fontSize=11, color=palette.QUIET.light).encode(x, y=alt.value(8), description=tip),
         then.mark_point(shape="diamond", size=70, strokeWidth=1.6, color=palette.INK.light, filled=False).encode(
@@ -215,14 +222,16 @@ def _then(cells: Cells, panel: Panel) -> Iterator[dict[str, Any]]:
 def _loss_panel(cells: Cells, panel: Panel, canvas: Canvas, *, first: bool) -> Plot:
     labels = first or canvas.columns == 1
     room = EXTENT if labels else 0
-    axis = alt.Axis(format="%", title=None, tickCount=4, labels=labels, minExtent=room, maxExtent=room)
-    y = alt.Y("loss:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=axis)
+    axis = alt.Axis(
+        format="%", title=None, values=[0, 0.25, 0.5, 0.75, 1], labels=labels, minExtent=room, maxExtent=room
+    )
+    y = alt.Y("loss:Q", scale=alt.Scale(domain=[0, 1.06], nice=False), axis=axis)
     rows = list(_loss_rows(cells, panel))
     ours = alt.Chart(canvas.data(row for row in rows if row["kind"] != PUBLISHED))
     then = alt.Chart(canvas.data(row for row in rows if row["kind"] == PUBLISHED))
     x, tip = _x(cells, panel), alt.Description("tip:N")
     return alt.layer(
-        ours.mark_bar(width=12).encode(x, y, color=_colour(canvas), description=tip),
+        ours.mark_bar(width=_bar(canvas, panel)).encode(x, y, color=_colour(canvas), description=tip),
         then.mark_point(shape="diamond", size=70, strokeWidth=1.6, color=palette.INK.light, filled=False).encode(
             x, y, description=tip
         ),
