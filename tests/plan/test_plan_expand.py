@@ -14,10 +14,27 @@ from comseclab.workload.spool import Spools
 GOLDEN = Path(__file__).parent / "golden"
 
 
-@pytest.mark.parametrize("name", ["demo", "template", "dds-protections"])
+WHY_2018 = ["why-2018-fastdds", "why-2018-fastdds-reliable", "why-2018-ice"]
+
+
+@pytest.mark.parametrize("name", ["demo", "template", "dds-protections", *WHY_2018])
 def test_shipped_plan_expands_as_before(name: str) -> None:
     cases = [f"{case.id} <- {case.baseline or 'baseline'}" for case in expand(load_plan(shipped_plan(name)))]
     assert cases == (GOLDEN / f"{name}.txt").read_text().splitlines()
+
+
+@pytest.mark.parametrize("path", sorted(shipped_plan("demo").parent.glob("*.toml")), ids=lambda path: path.stem)
+def test_every_shipped_plan_expands_and_bears_its_file_s_name(path: Path) -> None:
+    plan = load_plan(path)
+    assert plan.plan.name == path.stem
+    assert expand(plan)
+
+
+@pytest.mark.parametrize("name", WHY_2018)
+def test_why_2018_takes_three_minutes_at_most(name: str) -> None:
+    plan = load_plan(shipped_plan(name))
+    least, _ = expected_seconds(plan, expand(plan))
+    assert least < 180
 
 
 def test_demo_ends_within_five_minutes() -> None:
