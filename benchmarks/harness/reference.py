@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from comseclab.errors import LabError
+from comseclab.middleware.cyclonedds import HISTORY_SIZE, required, tuned
 from comseclab.plan.links import PROFILES
 from comseclab.testbed import network
 from comseclab.testbed.host import Host, pinned
@@ -33,16 +34,6 @@ MAX_MESSAGE_SIZE = 65500
 """The defaults of our transports."""
 SERIALISED_MORE = 4
 """ddsperf's KeyedSeq has two numbers and a length before its octets and counts all three; our octets have a length."""
-CYCLONE = """<CycloneDDS><Domain>
-<General>
-  <Interfaces><NetworkInterface name="{interface}"/></Interfaces>
-  <MaxMessageSize>{size}B</MaxMessageSize>
-</General>
-<Internal>
-  <SocketReceiveBufferSize min="{buffer}B" max="{buffer}B"/>
-  <SocketSendBufferSize min="{buffer}B" max="{buffer}B"/>
-</Internal>
-</Domain></CycloneDDS>"""
 LATENCY = re.compile(r" 50% ([0-9.]+)us .* cnt (\d+)")
 
 
@@ -136,8 +127,10 @@ def _ping_pong(
 
 
 def _start(host: Host, cpu: int, argv: Sequence[str]) -> "subprocess.Popen[str]":
-    cyclone = CYCLONE.format(interface=host.interface, size=MAX_MESSAGE_SIZE, buffer=BUFFER)
-    environment = {"PATH": os.environ["PATH"], "CYCLONEDDS_URI": cyclone}
+    sizes = tuned(
+        max_message_size=MAX_MESSAGE_SIZE, history_size=HISTORY_SIZE, receive_buffer=BUFFER, send_buffer=BUFFER
+    )
+    environment = {"PATH": os.environ["PATH"], "CYCLONEDDS_URI": f"{sizes},{required(host.address, None)}"}
     with inside(host.namespace), pinned([cpu]):
         return subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=environment)
 
