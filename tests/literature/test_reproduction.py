@@ -85,9 +85,10 @@ def test_cells_that_are_not_in_the_run_are_not_measured(study: Study, tmp_path: 
 
 
 def test_few_trials_leave_ratios_open(study: Study, tmp_path: Path) -> None:
-    found = of(study, write_study(tmp_path / "run", pairs=1))
+    run = write_study(tmp_path / "run", pairs=1)
+    found = of(study, run)
     assert set(verdicts(found).values()) == {"not resolved"}
-    lines = "\n".join(said(found))
+    lines = "\n".join(said(found, runs.read(run)))
     assert "not resolved, " in lines
     assert "Laser scan, Local, Ice / ROS: at most 0.5×? not resolved" in lines
 

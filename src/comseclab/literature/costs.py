@@ -4,7 +4,7 @@ from comseclab.analysis.summary import Ratio
 from comseclab.literature.cells import Cells
 from comseclab.literature.evidence import FromStudy
 from comseclab.literature.study import Configuration, Key
-from comseclab.literature.tables import NOT_MEASURED, Cell, Line, Table, token
+from comseclab.literature.tables import Cell, Line, Table, missing, token
 from comseclab.report import units
 from comseclab.report.sentences import WORDS, interval
 
@@ -43,7 +43,7 @@ def _cell(cells: Cells, key: Key) -> Cell:
     printed = f"{units.ratio(published.low)}×" if published and 0 < published.low < float("inf") else ""
     found = ratio(cells, key)
     if found is None:
-        return Cell(printed, NOT_MEASURED)
+        return Cell(printed, missing(cells, key))
     ours = WORDS["lost"] if found.median is None else f"{units.ratio(found.median)}×"
     return Cell(printed, ours, interval(found), note="not resolved" if found.verdict == "not resolved" else "")
 

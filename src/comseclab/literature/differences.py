@@ -54,14 +54,19 @@ def _loss(cells: Cells, key: Key) -> Deviation | None:
 
 
 def _latency(cells: Cells, key: Key) -> Deviation | None:
-    published, arm = cells.study.published[key].mean_ns, cells.measured(key)
-    if published is None or arm is None or arm.row.latency_ns is None:
+    times, published = times_published(cells, key), cells.study.published[key].mean_ns
+    if times is None or published is None or 1 / TIMES_APART <= times <= TIMES_APART:
         return None
-    times = arm.row.latency_ns.mean / published
-    if 1 / TIMES_APART <= times <= TIMES_APART:
-        return None
-    figures = f"{units.duration(published)} → {units.duration(arm.row.latency_ns.mean)}"
+    figures = f"{units.duration(published)} → {units.duration(published * times)}"
     return Deviation(key, "latency", "more" if times > 1 else "less", figures)
+
+
+def times_published(cells: Cells, key: Key) -> float | None:
+    """Our mean latency over the published one; None where either has none."""
+    published, arm = cells.study.published.get(key), cells.measured(key)
+    if published is None or published.mean_ns is None or arm is None or arm.row.latency_ns is None:
+        return None
+    return arm.row.latency_ns.mean / published.mean_ns
 
 
 def reasons(cells: Cells, found: Sequence[Deviation]) -> list[Reason]:
@@ -114,10 +119,10 @@ def _versions(data: RunData) -> Iterator[str]:
 
 
 def _messages(cells: Cells, data: RunData) -> str:
-    trials = [arm.row.trials for arm in cells.arms.values() if arm.row.trials]
+    trials = [arm.row.trials for arm in cells.arms.values()]
     lengths = sorted({spec.round_s for spec in data.specs})
-    times = f"{units.digits(lengths[0])} s" if lengths else "not known how long"
+    each = f" of {lengths[0]:g} s each" if lengths else ""
     return (
-        f"synthetic sensors of those sizes and rates; {median(trials):g} executions a cell of {times} each, "
+        f"synthetic sensors of those sizes and rates, {median(trials):g} executions a cell{each}, "
         f"first {100 * data.summary.warm_up:g} % dropped"
     )

@@ -93,23 +93,19 @@ def sentences(found: Findings, data: RunData) -> Iterator[dict[str, str]]:
     agree = found.compared - len(found.deviations)
     rest = ", ".join(f"{number} differ in {quantity}" for quantity, number in sorted(apart.items()))
     yield {
-        "mark": "≈", "kind": "", "before": f"Of {found.compared} of its {len(found.cells.study.published)} cells, ",
-        "key": f"{agree} agree", "after": (f"; {rest}" if rest else "") + ".",
+        "mark": "≈", "kind": "", "before": f"Of {found.compared} cells measured, ",
+        "key": f"{agree} agree", "after": f" with the published figures{'; ' if rest else ''}{rest}.",
     }  # fmt: skip
-    times = [ratio for key in found.cells.study.published if (ratio := _times(found.cells, key))]
+    cells = found.cells
+    times = [ratio for key in cells.study.published if (ratio := differences.times_published(cells, key))]
     if times:
-        middle = f"{units.ratio(median(times))}×"
+        ends = f"from {units.digits(min(times), 2)}× to {units.digits(max(times), 2)}×"
         yield {"mark": "·", "kind": "", "before": "Where messages arrived both then and now, our mean latency is ",
-               "key": middle, "after": f" the published one in the middle of {len(times)} cells, "
-               f"from {units.ratio(min(times))}× to {units.ratio(max(times))}×."}  # fmt: skip
+               "key": f"{units.digits(median(times), 2)}×", "after": " the published one in the middle of "
+               f"{len(times)} cells, {ends}."}  # fmt: skip
     if found.open_checks:
         yield {"mark": "?", "kind": "not-resolved", "before": "This run left ", "key":
                f"{len(found.open_checks)} comparisons", "after": f" unresolved: {_effort(data)}."}  # fmt: skip
-
-
-def _times(cells: Cells, key: tuple[str, str, str]) -> float | None:
-    arm, published = cells.measured(key), cells.study.published[key].mean_ns
-    return arm.row.latency_ns.mean / published if arm and arm.row.latency_ns and published else None
 
 
 def _effort(data: RunData) -> str:
@@ -172,6 +168,10 @@ def _reason(cells: Cells, reason: Reason) -> dict[str, Any]:
 
 
 def _commands(cells: Cells, data: RunData) -> str:
-    study = cells.study.id
-    kind = " --quick" if data.summary.plan.endswith("-quick") else ""
-    return f"comseclab reproduce {study}{kind}\ncomseclab reproduce {study} --from runs/{data.path.name}"
+    """Measure once more; the same cells again; this page again."""
+    study, run = cells.study, f"runs/{data.path.name}"
+    quick = " --quick" if data.summary.plan.endswith("-quick") else ""
+    today = " --today" if len(cells.configurations) > len(study.configurations) else ""
+    frames = " --mtu-1500" if len(cells.networks) > len(study.networks) else ""
+    again = f"comseclab reproduce {study.id}"
+    return f"{again}{quick}{today}{frames}\ncomseclab run {run}\n{again} --from {run}"

@@ -41,7 +41,7 @@ def build(study: Study, run: Path) -> Built:
     RunFolder(data.path).write_json("reproduction.json", as_plain(found, data))
     path = data.path / "reproduction.html"
     write_atomically(path, page(found, data, shown, _figures(cells, data)))
-    return Built(path, list(said(found)))
+    return Built(path, list(said(found, data)))
 
 
 def findings(study: Study, data: RunData) -> Findings:
@@ -69,8 +69,8 @@ def _figures(cells: finding.Cells, data: RunData) -> list[files.Figure]:
     return drawn
 
 
-def said(found: Findings) -> Iterator[str]:
-    """The outcome as lines: each conclusion, then what could not be resolved."""
+def said(found: Findings, data: RunData) -> Iterator[str]:
+    """The outcome as lines: each conclusion, then what could not be resolved, then trials that failed."""
     for one in found.judged:
         yield f"{one.ours.said:13} {one.conclusion.says} ({counts(one.ours)})"
     pending = found.open_checks
@@ -83,6 +83,12 @@ def said(found: Findings) -> Iterator[str]:
         yield f"not resolved, the cost of security in {len(ratios)} cells:"
     for cell, figure in ratios:
         yield f"  {cell}: {figure}"
+    invalid = len(data.summary.invalid_trials)
+    if invalid:
+        yield f"{invalid} of {len(data.records)} trials were invalid and repeated"
+    for key, arm in found.cells.arms.items():
+        if not arm.row.trials:
+            yield f"no valid trial: {found.cells.name(key)}"
 
 
 def as_plain(found: Findings, data: RunData) -> dict[str, Any]:

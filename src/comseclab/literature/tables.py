@@ -11,12 +11,14 @@ import numpy as np
 from comseclab.analysis import compare
 from comseclab.analysis.summary import LossAwareNs
 from comseclab.literature.cells import Cells
+from comseclab.literature.differences import TIMES_APART, times_published
 from comseclab.literature.study import Key, Published
 from comseclab.report import units
 from comseclab.report.arms import Arm
 
 NOT_AVAILABLE = "N/A"
 NOT_MEASURED = "not measured"
+NO_VALID_TRIAL = "no valid trial"
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Cell:
 
     @property
     def measured(self) -> bool:
-        return self.ours != NOT_MEASURED
+        return self.ours not in (NOT_MEASURED, NO_VALID_TRIAL)
 
 
 @dataclass(frozen=True)
@@ -90,10 +92,11 @@ def _latency_cell(cells: Cells, key: Key) -> Cell:
     published = cells.study.published.get(key)
     arm = cells.measured(key)
     if arm is None:
-        return Cell(_published(published), NOT_MEASURED)
+        return Cell(_published(published), missing(cells, key))
     row = arm.row
     found = row.latency_ns
-    told = ", ".join(filter(None, [overloaded(arm), f"{units.percent(row.loss)} % lost" if row.loss else ""]))
+    lost = f"{units.percent(row.loss)} % lost" if row.loss else ""
+    told = ", ".join(filter(None, [_apart(cells, key), overloaded(arm), lost]))
     if found is None:
         return Cell(_published(published), NOT_AVAILABLE, note=told)
     return Cell(
@@ -101,10 +104,23 @@ def _latency_cell(cells: Cells, key: Key) -> Cell:
     )
 
 
+def missing(cells: Cells, key: Key) -> str:
+    """Why a cell has no figure of ours."""
+    return NO_VALID_TRIAL if key in cells.arms else NOT_MEASURED
+
+
 def _published(cell: Published | None) -> str:
     if cell is None:
         return ""
     return NOT_AVAILABLE if cell.mean_ns is None else _mean(cell.mean_ns, cell.sd_ns)
+
+
+def _apart(cells: Cells, key: Key) -> str:
+    """`0.2× the published mean`, where that is worth a look."""
+    times = times_published(cells, key)
+    if times is None or 1 / TIMES_APART <= times <= TIMES_APART:
+        return ""
+    return f"{units.digits(times, 2)}× the published mean"
 
 
 def _mean(mean_ns: float, sd_ns: float | None) -> str:
@@ -168,7 +184,7 @@ def _loss_cell(cells: Cells, key: Key) -> Cell:
     published, arm = cells.study.published.get(key), cells.measured(key)
     printed = f"{100 * published.loss:.2f}" if published else ""
     if arm is None or arm.row.loss is None:
-        return Cell(printed, NOT_MEASURED)
+        return Cell(printed, missing(cells, key))
     return Cell(printed, f"{100 * arm.row.loss:.2f}", note=overloaded(arm))
 
 
