@@ -79,6 +79,18 @@ def test_a_message_above_the_limit_is_lost_and_a_smaller_one_is_not(tmp_path: Pa
     assert texts == ["IceStorm refuses messages above message_size_max_kb, 1024 kB; this stream's reach 2000000 bytes"]
 
 
+def test_a_subscriber_that_was_killed_may_come_back(tmp_path: Path) -> None:
+    with loopback() as namespace, brokered(namespace, tmp_path, trial_spec("none")) as bed:
+        first = node(namespace, "subscribe", bed.reader)
+        writer = node(namespace, "publish", bed.writer, count=0)
+        writer.wait_matched()
+        first.process.kill()
+        first.process.communicate()
+        writer.end()
+        outcome = bed.exchange()
+    assert outcome.intact == list(range(20))
+
+
 def test_the_users_environment_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tmp_path / "hostile.conf"
     config.write_text("Ice.MessageSizeMax=1\nIce.Default.Protocol=ws\nIce.Override.Timeout=1\nIce.StdErr=/nowhere/x\n")

@@ -92,9 +92,18 @@ void comseclab_reader::join(const std::shared_ptr<IceStorm::TopicPrx>& joined_to
                             const std::shared_ptr<Ice::ObjectPrx>& reached_at) {
   subscription = reliable ? reached_at->ice_twoway() : reached_at->ice_oneway();
   topic = joined_topic;
-  const auto own = topic->subscribeAndGetPublisher({}, subscription);
-  joined = true;
-  Ice::uncheckedCast<SinkPrx>(own)->reached();
+  Ice::uncheckedCast<SinkPrx>(subscribe())->reached();
+}
+
+std::shared_ptr<Ice::ObjectPrx> comseclab_reader::subscribe() {
+  try {
+    auto own = topic->subscribeAndGetPublisher({}, subscription);
+    joined = true;
+    return own;
+  } catch (const IceStorm::AlreadySubscribed&) {  // by a node of this name that ended without a word
+    topic->unsubscribe(subscription);
+    return subscribe();
+  }
 }
 
 void comseclab_reader::push(std::pair<const Ice::Byte*, const Ice::Byte*> message, const Ice::Current& /*current*/) {

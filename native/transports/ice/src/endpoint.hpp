@@ -75,4 +75,8 @@ struct comseclab_reader : comseclab::storm::Sink {
   mutable std::mutex mutex;          // guards `connection`
   nlohmann::json connection;
   std::atomic<uint64_t> delivered = 0;
+
+ private:
+  // Returns the proxy by which one publishes to this subscription alone.
+  std::shared_ptr<Ice::ObjectPrx> subscribe();
 };

@@ -34,7 +34,8 @@ struct comseclab_transport {
   std::shared_ptr<Ice::Communicator> communicator;
   std::shared_ptr<Ice::ObjectAdapter> adapter;  // only where something is read
   std::shared_ptr<IceStorm::TopicManagerPrx> manager;
-  std::mutex mutex;  // guards the two lists
+  std::string no_manager = "it has not answered";  // why there is none
+  std::mutex mutex;                                // guards the two lists
   std::vector<std::unique_ptr<comseclab_writer>> writers;
   std::vector<std::shared_ptr<comseclab_reader>> readers;
   std::unique_ptr<Session> session;  // last: its thread uses the others
@@ -113,7 +114,7 @@ template <typename End, typename Join>
 void join(comseclab_transport& transport, const comseclab_stream& stream, End* end, Join how) {
   transport.session->step(
       [&transport, name = topic_name(stream), how] {
-        if (!transport.manager) throw std::runtime_error("there is no connection to IceStorm");
+        if (!transport.manager) throw std::runtime_error("IceStorm: " + transport.no_manager);
         how(topic_of(*transport.manager, name));
       },
       [end](const std::string& failure) { end->report(COMSECLAB_REJECTED, 1, failure.c_str()); });
@@ -149,7 +150,8 @@ comseclab_status open(const comseclab_open* request, comseclab_transport** out, 
     transport->communicator = make_communicator(transport->settings);
     auto* raw = transport.get();
     transport->session = std::make_unique<Session>([raw] { return raw->count_subscribers(); });
-    transport->session->step([raw] { connect(*raw); }, [](const std::string&) {});
+    transport->session->step([raw] { connect(*raw); },
+                             [raw](const std::string& failure) { raw->no_manager = failure; });
   });
   if (status == COMSECLAB_OK) {
     *out = transport.release();
