@@ -13,6 +13,10 @@ MESSAGE_SIZE = 65500
 """Bytes of one RTPS message, one UDP datagram."""
 HISTORY_SIZE = 256 << 20
 """Bytes not acknowledged that a reliable writer keeps before it makes the publisher wait."""
+MOST_RETRANSMITTED = 10_000
+"""Messages waiting to be sent again."""
+MOST_INCOMPLETE = 64
+"""Samples of a reliable writer that a reader puts together at the same time."""
 
 SETTINGS = {
     # Below 1 KiB the handshake's messages would not fit; 65 kB is UDP's own limit.
@@ -74,9 +78,16 @@ def tuned(*, max_message_size: int, history_size: int, receive_buffer: int, send
             "Internal/SocketSendBufferSize@min": "default",
             "Internal/SocketSendBufferSize@max": f"{send_buffer}B",
             "Internal/Watermarks/WhcAdaptive": "false",
-            "Internal/Watermarks/WhcLow": f"{history_size // 2}B",
+            # A publisher that waits for room goes on as soon as there is some, not when half of all is acknowledged.
+            "Internal/Watermarks/WhcLow": f"{history_size // 16 * 15}B",
             "Internal/Watermarks/WhcHigh": f"{history_size}B",
             "Internal/Watermarks/WhcHighInit": f"{history_size}B",
+            # Retransmission keeps up with 9 MB messages. By default at most 512 kB are sent again, 100 ms after they
+            # were missed, so that one lost message takes seconds and the history fills meanwhile.
+            "Internal/MaxQueuedRexmitBytes": f"{history_size}B",
+            "Internal/MaxQueuedRexmitMessages": f"{MOST_RETRANSMITTED}",
+            "Internal/NackDelay": "10ms",
+            "Internal/DefragReliableMaxSamples": f"{MOST_INCOMPLETE}",
             "General/MaxMessageSize": f"{max_message_size}B",
             # What was lost returns as it was sent, not in packets of 1456 B.
             "General/MaxRexmitMessageSize": f"{max_message_size}B",
