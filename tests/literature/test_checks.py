@@ -141,6 +141,7 @@ PUBLISHED = {
     "security-does-not-lose": ("changed", 38, 45), "ros-is-slower-locally": ("confirmed", 6, 6),
     "fast-dds-beats-ice": ("confirmed", 4, 4), "clouds-locally": ("confirmed", 5, 5),
     "reliability-is-cheap": ("confirmed", 10, 10), "tls-is-cheap": ("confirmed", 4, 4),
+    "ice-copes-with-images-when-wired": ("confirmed", 4, 4),
     "encryption-costs-but-stays-in-real-time": ("changed", 10, 12), "gap-to-ros-shrinks": ("confirmed", 8, 8),
     "order-on-wifi": ("confirmed", 5, 5), "security-is-cheap-on-wifi": ("confirmed", 5, 5),
 }  # fmt: skip

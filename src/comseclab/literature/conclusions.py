@@ -100,6 +100,10 @@ def reliability_is_cheap(evidence: Evidence) -> Checks:
         yield checks.ratio_at_most(evidence, (best_effort, *place), (reliable, *place), SMALL_COST)
 
 
+def ice_copes_with_images_when_wired(evidence: Evidence) -> Checks:
+    return (checks.usable(evidence, (one, network, "image")) for one, network in product(ICE, WIRED))
+
+
 def tls_is_cheap(evidence: Evidence) -> Checks:
     for place in product(WIRED, SMALLER):
         yield checks.ratio_at_most(evidence, ("ice", *place), ("ice-ssl", *place), SMALL_COST)
@@ -166,8 +170,9 @@ CRITERIA: Mapping[str, Callable[[Evidence], Checks]] = {
         small_and_medium_arrive_locally, ice_loses_clouds, encrypted_best_effort_loses, ros_keeps_clouds_on_ethernet,
         reliable_alone_carries_all_on_ethernet, wifi_carries_scans, wifi_is_for_scans_only,
         only_reliable_beats_ros_on_wifi, networks_in_order, security_does_not_lose, ros_is_slower_locally,
-        fast_dds_beats_ice, clouds_locally, reliability_is_cheap, tls_is_cheap,
-        encryption_costs_but_stays_in_real_time, gap_to_ros_shrinks, order_on_wifi, security_is_cheap_on_wifi,
+        fast_dds_beats_ice, clouds_locally, reliability_is_cheap, ice_copes_with_images_when_wired,
+        tls_is_cheap, encryption_costs_but_stays_in_real_time, gap_to_ros_shrinks, order_on_wifi,
+        security_is_cheap_on_wifi,
     )
 }  # fmt: skip
 
