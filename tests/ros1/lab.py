@@ -45,7 +45,9 @@ class Master:
         self.namespace, self.folder, self.address = namespace, folder, address
         spec = lab.trial_spec("none", stack="ros1")
         service = MIDDLEWARE.services(spec, lab.places((address, address)), Material(), folder)[0]
-        self.environment = {"PATH": os.environ["PATH"], **service.environment}
+        # rosbag's librospack looks for the user's home, not at HOME.
+        home = {"ROS_HOME": str(folder / ".ros")}
+        self.environment = {"PATH": os.environ["PATH"], **service.environment, **home}
         # In a PID namespace, so that what roscore starts ends with it, also when it is killed.
         alone = ("unshare", "--pid", "--fork", "--kill-child")
         with (folder / "roscore.log").open("w") as log:
