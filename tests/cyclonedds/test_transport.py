@@ -13,9 +13,10 @@ from cryptography.hazmat.primitives import hashes
 
 from comseclab.middleware.base import Material, Place
 from comseclab.middleware.cyclonedds import MIDDLEWARE
-from comseclab.protection import dds
+from comseclab.protection import dds, documents
 from comseclab.protection.authority import write_certificate
 from comseclab.protection.keystore import load_certificate, load_key
+from comseclab.protection.levels import LEVELS
 from comseclab.protection.wire import frames
 from comseclab.trial.spec import ProtectionSpec
 from fastdds import lab
@@ -242,3 +243,15 @@ def test_an_expired_certificate_is_named(tmp_path: Path) -> None:
     with loopback() as namespace:
         error = Node(namespace, "subscribe", reader, stack=STACK).end()["error"]
     assert "certificate has expired" in error
+
+
+def test_documents_of_the_users_own_are_used(tmp_path: Path) -> None:
+    governance, permissions = tmp_path / "governance.xml", tmp_path / "robot.xml"
+    governance.write_text(documents.governance(LEVELS["payload-sign"], 0))
+    permissions.write_text(documents.permissions("CN=arm,O=X", ["rt/scan"], [], 0))
+    own = ProtectionSpec(name="mine", base="payload-sign", governance=governance, permissions={"robot": permissions})
+    spec = trial_spec(own)
+    writer, reader = settings_of(spec, MIDDLEWARE.prepare(spec, places(), tmp_path / "trial"), places())
+    with loopback() as namespace:
+        outcome = exchange((namespace, writer), (namespace, reader))
+    assert outcome.intact == list(range(20))

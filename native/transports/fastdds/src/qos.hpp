@@ -1,10 +1,9 @@
 // The QoS of participants and endpoints. Without a profile of the user's it resembles ROS 2's:
 //
 //   best effort  KEEP_LAST 5, volatile (rmw's sensor data)
-//   reliable     KEEP_ALL, volatile: KEEP_LAST would let a new sample push out one that is not acknowledged yet, a loss
-//   no
-//                reader hears of. publish() waits up to publish_timeout_ms (100) for room, then gives up. There is room
-//                for 15 s at the stream's mean rate, within 256 MiB, at least 4 samples.
+//   reliable     KEEP_ALL, volatile: KEEP_LAST would let a new sample push out one that is not acknowledged yet, a
+//                loss no reader hears of. publish() waits up to publish_timeout_ms (100) for room, then gives up. There
+//                is room for 15 s at the stream's mean rate, within 256 MiB, at least 4 samples.
 //
 // history_depth makes either KEEP_LAST of that depth. A profile of the user's decides on everything but reliability (a
 // factor of the plan), data sharing (off, as shared memory would bypass the link) and the memory policy.
