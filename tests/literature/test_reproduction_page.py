@@ -47,3 +47,21 @@ def test_every_anchor_leads_somewhere(page: Path, browser: Browser) -> None:
     beside = [name for name in files if not name.startswith(("#", "https:", "trials/", "report.html", ".."))]
     assert len(beside) > 20
     assert [name for name in beside if not (page.parent / name).is_file()] == []
+
+
+def test_paper_shows_everything(page: Path, browser: Browser) -> None:
+    browser.open(page, 690, media="print")
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    assert browser.run("document.querySelectorAll('details:not([open])').length") == 0
+    ends = "[...document.querySelectorAll('table, figure svg')].map(part => part.getBoundingClientRect().right)"
+    assert browser.run(f"Math.max(...{ends})") <= 691
+    browser.run("dispatchEvent(new Event('afterprint'))")
+
+
+def test_accessible_names(page: Path, browser: Browser) -> None:
+    browser.open(page)
+    assert browser.run("[...document.querySelectorAll('th')].every(head => head.scope)")
+    named = "[...document.querySelectorAll('figure svg')].every(svg => svg.getAttribute('aria-labelledby').split(' ')"
+    assert browser.run(f"{named}.every(id => svg.querySelector('#' + id).textContent.length > 5))")
+    names = browser.run("[...document.querySelectorAll('[id]')].map(part => part.id)")
+    assert len(names) == len(set(names))
