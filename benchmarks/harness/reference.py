@@ -27,8 +27,9 @@ from comseclab.trial.validity import judge_machine
 
 PINGPONG = Path(__file__).resolve().parents[2] / "build/harness/fastdds_pingpong"
 WARM_UP = 0.1
+DISCOVERY_S = 1
 WARM_UP_S = 1
-"""ddsperf reports once a second, and its first second holds discovery."""
+"""ddsperf reports once a second; its first report is not counted."""
 BUFFER = 4 << 20
 MAX_MESSAGE_SIZE = 65500
 """The defaults of our transports."""
@@ -93,7 +94,7 @@ def _ddsperf(options: Options, hosts: Mapping[str, Host]) -> Measured:
     quality = [] if options.reliable else ["-u"]
     wait = ["-Qminmatch:1", "-Qinitwait:15"]
     rate = [f"{options.rate_hz:g}Hz"] if options.rate_hz else []
-    duration = f"-D{options.seconds + WARM_UP_S + 0.5:g}"
+    duration = f"-D{options.seconds + DISCOVERY_S + WARM_UP_S + 0.5:g}"
     ping = ["ddsperf", *quality, *wait, duration, "ping", *rate, "size", str(options.size + SERIALISED_MORE)]
     printed, reasons = _ping_pong(options, hosts, ping, ["ddsperf", *quality, *wait, "pong"])
     seconds = [(float(median), int(count)) for median, count in LATENCY.findall(printed)][WARM_UP_S:]
