@@ -20,10 +20,14 @@ from zenoh.lab import LIBRARY, Node, exchange, place, places, settings_of, trial
 pytestmark = pytest.mark.usefixtures("_built")
 
 BIG = {"size": 9_000_000, "count": 18, "period_s": 0.055}
+IMAGES = {"size": 900_000, "count": 30, "period_s": 0.03}
 
 
-@pytest.mark.parametrize("level", ["none", "mtls-acl", "quic-mtls-acl"])
-@pytest.mark.parametrize("sizes", [BIG, {"size": 900_000, "count": 30, "period_s": 0.03}], ids=["9 MB", "900 kB"])
+@pytest.mark.parametrize(
+    ("level", "sizes"),
+    [("none", BIG), ("mtls-acl", BIG), ("quic-mtls-acl", BIG), ("none", IMAGES)],
+    ids=["none", "mtls-acl", "quic-mtls-acl", "images"],
+)
 def test_large_messages_arrive(tmp_path: Path, level: str, sizes: dict[str, Any]) -> None:
     writer, reader = settings_of(trial_spec(level), places(("10.9.0.1", "10.9.0.2")), tmp_path)
     with veth_pair() as (left, right):
@@ -57,8 +61,8 @@ def test_keys_on_the_wire(tmp_path: Path, codec: str, key: bytes) -> None:
 
 def test_codecs_do_not_meet(tmp_path: Path) -> None:
     writer, reader = settings_of(trial_spec("none"), places(), tmp_path)
-    with loopback() as namespace, Node(namespace, "subscribe", reader, stream={"codec": "ros1"}, timeout_s=3) as other:
-        with Node(namespace, "publish", writer, timeout_s=3) as node:
+    with loopback() as namespace, Node(namespace, "subscribe", reader, stream={"codec": "ros1"}, timeout_s=2) as other:
+        with Node(namespace, "publish", writer, timeout_s=2) as node:
             assert node.end()["matched"] is False
         assert other.end()["received"] == []
 
@@ -83,16 +87,16 @@ def test_a_writer_counts_its_readers_as_they_come_and_go(tmp_path: Path) -> None
 
 
 def flood(folder: Path, *, reliable: int) -> tuple[int, list[int]]:
-    """Send 60 MB/s over a wire of 25 MB/s for a second: how many messages, and the indices of those that arrived."""
+    """Send 60 MB/s over a wire of 25 MB/s: how many messages, and the indices of those that arrived."""
     writer, reader = settings_of(trial_spec("none"), places(("10.9.0.1", "10.9.0.2")), folder)
-    config = {"size": 600_000, "count": 100, "period_s": 0.01, "stream": {"reliable": reliable}}
+    config = {"size": 600_000, "count": 60, "period_s": 0.01, "stream": {"reliable": reliable}}
     with veth_pair() as (left, right):
         shape = ["rate", "200mbit", "burst", "100kb", "limit", "400kb"]
         left.run("tc", "qdisc", "add", "dev", "wire", "root", "tbf", *shape)
         with Node(right, "subscribe", reader, **config) as receiver, Node(left, "publish", writer, **config) as sender:
             sender.wait_for("sent")
             received, sent = receiver.end(), sender.end()
-    assert sent["statuses"] == [0] * 100
+    assert sent["statuses"] == [0] * 60
     return len(sent["statuses"]), [index for index, _size, intact, _sender in received["received"] if intact]
 
 
@@ -104,7 +108,7 @@ def test_under_overload_reliable_waits_and_best_effort_drops(tmp_path: Path) -> 
     assert arrived == sorted(set(arrived))
 
 
-@pytest.mark.parametrize("level", ["none", "mtls", "quic"])
+@pytest.mark.parametrize("level", ["mtls", "quic"])
 def test_closing_does_not_wait_for_a_reader_that_has_stopped(tmp_path: Path, level: str) -> None:
     writer, reader = settings_of(trial_spec(level), places(), tmp_path)
     config: dict[str, Any] = {"size": 1_000_000, "count": 9, "stream": {"reliable": 0}}

@@ -30,7 +30,7 @@ pub type Outcome<T> = Result<T, Failure>;
 const COPIES_SENT: u32 = 2;
 const COPIES_RECEIVED: u32 = 1;
 
-/// Fragments are put together up to 1 GiB, headers included, unless `transport/link/rx/max_message_size` says otherwise.
+/// Fragments are put together up to 1 GiB, headers included, unless the reader's configuration says otherwise.
 const MAX_MESSAGE_SIZE: u64 = (1 << 30) - 4096;
 
 pub unsafe extern "C" fn limits(out: *mut abi::Limits) -> Status {
@@ -46,11 +46,7 @@ pub unsafe extern "C" fn limits(out: *mut abi::Limits) -> Status {
     }
 }
 
-pub unsafe extern "C" fn open(
-    request: *const abi::Open,
-    out: *mut *mut Transport,
-    error: *mut abi::Error,
-) -> Status {
+pub unsafe extern "C" fn open(request: *const abi::Open, out: *mut *mut Transport, error: *mut abi::Error) -> Status {
     guarded(error, || {
         // SAFETY: the caller gives a valid struct, whose strings live as long as the call.
         let (request, node, settings) = unsafe {

@@ -1,4 +1,4 @@
-//! Zenoh says why a connection fails only in its log. It goes to standard error; refusals go to the node as events, too.
+//! Zenoh says why a connection fails only in its log. It goes to standard error, and refusals to the node as events.
 
 use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
@@ -100,7 +100,7 @@ pub fn in_one_line(text: &str) -> String {
     while let Some(at) = rest.find(" at /") {
         kept.push_str(&rest[..at]);
         let place = &rest[at + 4..];
-        rest = &place[place.find([' ', ')']).unwrap_or(place.len())..];
+        rest = &place[place.find([' ', ')', ']']).unwrap_or(place.len())..];
     }
     kept.push_str(rest);
     kept

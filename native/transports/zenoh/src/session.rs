@@ -69,7 +69,8 @@ pub struct Ends {
 
 impl Transport {
     pub fn open(opening: Opening) -> Outcome<Self> {
-        let settings: Settings = serde_json::from_str(opening.settings).map_err(|error| format!("settings: {error}"))?;
+        let settings: Settings =
+            serde_json::from_str(opening.settings).map_err(|error| format!("settings: {error}"))?;
         let lease = runtime::Lease::take()?;
         log::capture();
         let config = Config::from_file(&settings.config).map_err(|error| {
@@ -96,7 +97,8 @@ impl Transport {
             max_message_size: self.settings.max_message_size,
         };
         let reporter = self.reporter(stream, End::Writer);
-        let writer = Writer::declare(&self.session, &self.node, key(stream)?, &qos, reporter).map_err(refused(stream))?;
+        let writer =
+            Writer::declare(&self.session, &self.node, key(stream)?, &qos, reporter).map_err(refused(stream))?;
         let writer = Arc::new(writer);
         lock(&self.ends.writers).push(writer.clone());
         Ok(writer)
