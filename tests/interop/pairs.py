@@ -47,7 +47,7 @@ class Finding:
 def guid_prefix(node: str) -> bytes:
     """The first 48 bits of a secured participant's GUID: a one, then SHA-256 of its subject name.
 
-    DDS Security 1.1, clause 9.3.3. The participant with the lower GUID begins the handshake (clause 8.3.2.9).
+    DDS Security 1.1, behaviour of the plugin DDS:Auth:PKI-DH. The participant with the lower GUID begins the handshake.
     """
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"/{node}")])
     digest = int.from_bytes(hashlib.sha256(subject.public_bytes()).digest()[:6], "big")
