@@ -86,7 +86,8 @@ void connect(comseclab_transport& transport) {
       endpoint(transport.settings, transport.settings.broker_address, transport.settings.broker_port);
   const auto proxy = transport.communicator->stringToProxy("IceStorm/TopicManager:" + where);
   try {
-    transport.manager = Ice::checkedCast<IceStorm::TopicManagerPrx>(proxy);
+    proxy->ice_getConnection();
+    transport.manager = Ice::uncheckedCast<IceStorm::TopicManagerPrx>(proxy);
   } catch (const Ice::ConnectFailedException& exception) {
     throw std::runtime_error("no IceStorm at " + where + " (" + one_line(exception) +
                              "): start icebox with it there, or correct broker_address and broker_port");
