@@ -198,6 +198,8 @@ def loss_text(loss: Range | None) -> str:
     """`0 % lost`, or from the least to the most of the trials."""
     if loss is None:
         return "not measured"
+    if (loss.low, loss.high) == (0.0, 1.0):
+        return "loss not resolved"
     ends = dict.fromkeys(units.percent(end) for end in (loss.low, loss.high))
     return f"{' to '.join(ends)} % lost"
 

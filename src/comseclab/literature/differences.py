@@ -119,7 +119,7 @@ def _versions(data: RunData) -> Iterator[str]:
 
 
 def _messages(cells: Cells, data: RunData) -> str:
-    trials = [arm.row.trials for arm in cells.arms.values()]
+    trials = [arm.row.trials for arm in cells.arms.values() if arm.row.trials] or [0]
     lengths = sorted({spec.round_s for spec in data.specs})
     each = f" of {lengths[0]:g} s each" if lengths else ""
     return (

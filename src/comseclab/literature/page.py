@@ -111,8 +111,9 @@ def sentences(found: Findings, data: RunData) -> Iterator[dict[str, str]]:
 def _effort(data: RunData) -> str:
     trials = [row.trials for row in data.summary.cases if row.trials]
     lengths = {spec.round_s for spec in data.specs}
-    each = f" of {units.digits(min(lengths))} s" if lengths else ""
-    return f"it rests on {median(trials):g} trials{each} a cell"
+    each = f" of {min(lengths):g} s" if lengths else ""
+    number = median(trials)
+    return f"it rests on {number:g} trial{'s' if number != 1 else ''}{each} a cell"
 
 
 def _conclusion(cells: Cells, one: Judged) -> dict[str, Any]:
@@ -125,19 +126,20 @@ def _conclusion(cells: Cells, one: Judged) -> dict[str, Any]:
         "says": one.conclusion.says,
         "section": one.conclusion.section,
         "criterion": one.conclusion.criterion,
-        "ours": counts(ours),
+        "ours": counts(ours, cells),
         "published": counts(one.published),
         "published_said": one.published.said,
         "checks": [_check(cells, check) for check in sorted(ours.checks, key=_weight)],
     }
 
 
-def counts(verdict: Verdict) -> str:
-    """`15 of 18 hold, 2 fail, 1 not resolved`."""
-    pending = len(verdict.checks) - verdict.hold - verdict.fail
+def counts(verdict: Verdict, cells: Cells | None = None) -> str:
+    """`15 of 18 hold, 2 fail, 1 not resolved`; with `cells`, what was not measured is told apart."""
+    pending = [check for check in verdict.checks if check.holds is None]
+    asked = [check for check in pending if cells is None or all(cells.measured(key) for key in check.cells)]
+    parts = {"fail": verdict.fail, "not resolved": len(asked), "not measured": len(pending) - len(asked)}
     told = [f"{verdict.hold} of {len(verdict.checks)} hold"]
-    told += [f"{number} {word}" for number, word in ((verdict.fail, "fail"), (pending, "not resolved")) if number]
-    return ", ".join(told)
+    return ", ".join(told + [f"{number} {word}" for word, number in parts.items() if number])
 
 
 def _weight(check: Check) -> int:

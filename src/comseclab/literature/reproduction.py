@@ -72,7 +72,7 @@ def _figures(cells: finding.Cells, data: RunData) -> list[files.Figure]:
 def said(found: Findings, data: RunData) -> Iterator[str]:
     """The outcome as lines: each conclusion, then what could not be resolved, then trials that failed."""
     for one in found.judged:
-        yield f"{one.ours.said:13} {one.conclusion.says} ({counts(one.ours)})"
+        yield f"{one.ours.said:13} {one.conclusion.says} ({counts(one.ours, found.cells)})"
     pending = found.open_checks
     if pending:
         yield f"not resolved, {len(pending)} comparisons:"
@@ -88,7 +88,7 @@ def said(found: Findings, data: RunData) -> Iterator[str]:
         yield f"{invalid} of {len(data.records)} trials were invalid and repeated"
     for key, arm in found.cells.arms.items():
         if not arm.row.trials:
-            yield f"no valid trial: {found.cells.name(key)}"
+            yield f"{tables.missing(found.cells, key)}: {found.cells.name(key)}"
 
 
 def as_plain(found: Findings, data: RunData) -> dict[str, Any]:

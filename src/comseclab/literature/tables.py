@@ -106,7 +106,8 @@ def _latency_cell(cells: Cells, key: Key) -> Cell:
 
 def missing(cells: Cells, key: Key) -> str:
     """Why a cell has no figure of ours."""
-    return NO_VALID_TRIAL if key in cells.arms else NOT_MEASURED
+    arm = cells.arms.get(key)
+    return NO_VALID_TRIAL if arm and arm.row.invalid else NOT_MEASURED
 
 
 def _published(cell: Published | None) -> str:
