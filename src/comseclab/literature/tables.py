@@ -96,7 +96,7 @@ def _latency_cell(cells: Cells, key: Key) -> Cell:
     row = arm.row
     found = row.latency_ns
     lost = f"{units.percent(row.loss)} % lost" if row.loss else ""
-    told = ", ".join(filter(None, [_apart(cells, key), overloaded(arm), lost]))
+    told = ", ".join(filter(None, [_apart(cells, key), unable(arm), lost]))
     if found is None:
         return Cell(_published(published), NOT_AVAILABLE, note=told)
     return Cell(
@@ -156,11 +156,17 @@ def _tail(p99: LossAwareNs, largest: float) -> str:
     return f"{early}slowest {units.duration(largest)}"
 
 
-def overloaded(arm: Arm) -> str:
-    """`overload` where the stream is more than the link's rate, or trials could not send it as fast as it comes."""
+def unable(arm: Arm) -> str:
+    """Why the cell could not carry its stream; empty where it could.
+
+    `overload`: the stream is more than the link's rate, or trials could not send it as fast as it comes. `refused`: the
+    stack took no message at all, such as ones above its limit.
+    """
     row = arm.row
     link_bps = row.link.get("rate_bps") or float("inf")
     offered_bps = 8 * row.max_size * (row.offered_hz or 0)
+    if row.sent and row.not_taken == row.sent:
+        return "refused"
     signs = ("overload", "back-pressure", "publishing is blocked")
     return "overload" if offered_bps > link_bps or any(text.startswith(signs) for text in row.outcomes) else ""
 
@@ -186,7 +192,7 @@ def _loss_cell(cells: Cells, key: Key) -> Cell:
     printed = f"{100 * published.loss:.2f}" if published else ""
     if arm is None or arm.row.loss is None:
         return Cell(printed, missing(cells, key))
-    return Cell(printed, f"{100 * arm.row.loss:.2f}", note=overloaded(arm))
+    return Cell(printed, f"{100 * arm.row.loss:.2f}", note=unable(arm))
 
 
 def markdown(table: Table) -> str:
@@ -243,5 +249,5 @@ def figures(cells: Cells, key: Key) -> dict[str, Any]:
         "median_high_ns": middle and middle[2],
         "p99_ns": row and row.loss_aware_ns.p99,
         "max_ns": found and found.max,
-        "overload": bool(arm and overloaded(arm)),
+        "unable": unable(arm) if arm else None,
     }  # fmt: skip
