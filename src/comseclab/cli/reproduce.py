@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
 def reproduce(
     study: Annotated[str, typer.Argument(help="A published study: martin2018.")],
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Under 45 minutes, with wider intervals.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Under 45 minutes, with wider intervals.")] = False,
     today: Annotated[bool, typer.Option("--today", help="Add Cyclone DDS and Zenoh.")] = False,
     mtu_1500: Annotated[bool, typer.Option("--mtu-1500", help="Add the links with frames of 1500 B.")] = False,
     only: Annotated[str | None, typer.Option(help="Only these cells, as link=localhost,workload=scan.")] = None,
