@@ -19,19 +19,24 @@ def use(run_delay_s: float) -> ProcessUse:
 
 
 @pytest.mark.parametrize(
-    ("link", "found", "reasons"),
+    ("link", "largest", "found", "reasons"),
     [
-        ("ethernet", {}, 0),  # no switch, nothing to judge
-        ("ethernet", counters(400_000), 0),
-        ("ethernet", counters(600_000), 1),
-        ("wifi", counters(600_000), 0),  # 35 ms of delay and jitter: 0.6 ms are nothing
-        ("wifi", counters(2_000_000), 1),
-        ("ethernet", counters(ring_dropped=1), 1),
-        ("ethernet", counters(ring_dropped=1, send_failed=2), 2),
+        ("ethernet", 9_000, {}, 0),  # no switch, nothing to judge
+        ("ethernet", 9_000, counters(400_000), 0),
+        ("ethernet", 9_000, counters(600_000), 1),
+        ("wifi", 9_000, counters(600_000), 0),  # 35 ms of delay and jitter: 0.6 ms are nothing
+        ("wifi", 9_000, counters(2_000_000), 1),
+        ("ethernet", 9_000_000, counters(2_000_000), 0),  # 72 ms for a cloud
+        ("ethernet", 9_000_000, counters(4_000_000), 1),
+        ("direct", 9_000_000, counters(600_000), 1),  # no rate, no time for it
+        ("ethernet", 9_000, counters(ring_dropped=1), 1),
+        ("ethernet", 9_000, counters(ring_dropped=1, send_failed=2), 2),
     ],
 )
-def test_a_late_or_losing_switch_makes_a_trial_invalid(link: str, found: dict[str, object], reasons: int) -> None:
-    assert len(validity.judge_switch(PROFILES[link], found)) == reasons
+def test_a_late_or_losing_switch_makes_a_trial_invalid(
+    link: str, largest: int, found: dict[str, object], reasons: int
+) -> None:
+    assert len(validity.judge_switch(PROFILES[link], found, largest)) == reasons
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,10 @@ const ETHERNET_HEADER: usize = 14;
 const VLAN_TAG: usize = 4;
 /// Where the kernel puts a frame in its slot: header, address, alignment; at most this far in.
 const SLOT_HEADER: usize = 128;
-/// Memory of a ring: a tenth of a second of Gigabit Ethernet in full-size frames.
+/// Least memory of a ring: a tenth of a second of Gigabit Ethernet in full-size frames.
 const RING_BYTES: usize = 16 << 20;
+/// Least slots of a ring: two point clouds of 9 MB, which come in a burst, in frames of 64 kB.
+const RING_SLOTS: usize = 320;
 /// Frames given to the kernel in one call.
 pub const MOST_SENT_AT_ONCE: usize = 8;
 const RIGHTS: &str = "run as root, or inside a user namespace that owns the network namespace";
@@ -96,7 +98,7 @@ impl PacketSocket {
         let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
         let described = Interface::of(interface, socket.as_raw_fd())?;
         let slot_bytes = (SLOT_HEADER + ETHERNET_HEADER + VLAN_TAG + described.mtu).next_power_of_two();
-        let slots = RING_BYTES / slot_bytes;
+        let slots = (RING_BYTES / slot_bytes).max(RING_SLOTS);
         let mut this =
             Self { socket, ring: std::ptr::null_mut(), slot_bytes, slots, next: 0, dropped: 0, loopback: described.loopback };
         this.set_up(described.index, frames).map_err(|error| {
@@ -114,7 +116,7 @@ impl PacketSocket {
         let block = self.slot_bytes.max(4096);
         let request = libc::tpacket_req {
             tp_block_size: block as u32,
-            tp_block_nr: (RING_BYTES / block) as u32,
+            tp_block_nr: (self.ring_bytes() / block) as u32,
             tp_frame_size: self.slot_bytes as u32,
             tp_frame_nr: self.slots as u32,
         };
@@ -143,7 +145,7 @@ impl PacketSocket {
         // SAFETY: a new mapping of the ring the kernel made for this socket, unmapped on drop.
         let ring = unsafe {
             let access = libc::PROT_READ | libc::PROT_WRITE;
-            libc::mmap(std::ptr::null_mut(), RING_BYTES, access, libc::MAP_SHARED, self.descriptor(), 0)
+            libc::mmap(std::ptr::null_mut(), self.ring_bytes(), access, libc::MAP_SHARED, self.descriptor(), 0)
         };
         if ring == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -162,6 +164,10 @@ impl PacketSocket {
         checked(unsafe {
             libc::bind(self.descriptor(), std::ptr::from_ref(&address).cast(), size_of::<sockaddr_ll>() as u32)
         })
+    }
+
+    fn ring_bytes(&self) -> usize {
+        self.slots * self.slot_bytes
     }
 
     pub fn descriptor(&self) -> RawFd {
@@ -240,7 +246,7 @@ impl Drop for PacketSocket {
     fn drop(&mut self) {
         if !self.ring.is_null() {
             // SAFETY: this is the mapping made in map, and no Received outlives the borrow of self.
-            unsafe { libc::munmap(self.ring.cast(), RING_BYTES) };
+            unsafe { libc::munmap(self.ring.cast(), self.ring_bytes()) };
         }
     }
 }

@@ -24,9 +24,10 @@ const VERSION: u32 = 1;
 const TURN: usize = 64;
 /// Commands are looked for at least this often, also while the thread never sleeps.
 const CONTROL_EVERY_NS: i64 = 1_000_000;
-/// Buffers kept for reuse, and those made beforehand.
+/// Buffers kept for reuse.
 const SPARE_BUFFERS: usize = 4096;
-const FIRST_BUFFERS: usize = 256;
+/// The most memory of buffers made beforehand. A page's first touch may wait for the hypervisor, and then frames are late.
+const FIRST_BYTES: usize = 320 << 20;
 /// Ethernet header and VLAN tag.
 const LARGEST_HEADER: usize = 18;
 
@@ -153,7 +154,9 @@ impl<A: Adversary> Switch<A> {
         let capture = config.capture.as_ref().map(|bounds| Capture::create(bounds, &names)).transpose()?;
         let send_error = Histogram::default();
         let largest = LARGEST_HEADER + ports.iter().map(|port| port.mtu).max().unwrap_or(0);
-        let spare = vec![vec![0; largest]; FIRST_BUFFERS];
+        let queued = config.ports.iter().map(|port| port.profile.queue_limit()).max().unwrap_or(0);
+        // Bytes other than zero are written, not only promised.
+        let spare = vec![vec![0xff; largest]; (FIRST_BYTES / largest).min(SPARE_BUFFERS).min(queued + TURN)];
         Ok(Self { ports, fabric, capture, send_error, leaving: Vec::with_capacity(TURN), spare })
     }
 

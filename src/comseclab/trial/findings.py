@@ -43,7 +43,8 @@ class Findings:
 
 def close(spec: TrialSpec, nodes: Sequence[Node], found: Findings, middleware: Middleware, folder: Path) -> TrialRecord:
     """Write `samples.parquet`, look at the wire, judge, and return the record. Raises OSError when the disk is full."""
-    found.reasons += validity.judge_switch(spec.link, found.switch)
+    largest = max(stream.max_size for stream in spec.streams)
+    found.reasons += validity.judge_switch(spec.link, found.switch, largest)
     sends = _write_samples(spec, nodes, found, folder)
     proof: WireProof | None = None
     if found.sent:

@@ -13,7 +13,8 @@ from comseclab.testbed.program import Event
 SWITCH_LATE_NS = 500_000
 """Error of the switch's sending time, p99: a saturated machine with SCHED_FIFO stays below 0.15 ms."""
 SWITCH_LATE_SHARE = 0.05
-"""The same as a share of the link's delay and jitter: on a slow link a later switch changes nothing."""
+"""The same as a share of the link's delay, jitter and the time its rate takes for the largest message: where a message
+is long on its way, a later switch changes nothing."""
 RUN_DELAY_SHARE = 0.25
 """Of the window a node was ready and had no CPU. Nodes that fill their own CPUs wait for each other: that is overload,
 an outcome. So this counts only together with FOREIGN_CPU_SHARE."""
@@ -30,13 +31,14 @@ def impaired(link: LinkProfile) -> bool:
     return bool(link.loss or link.corrupt) or link.delay_ns + 4 * link.jitter_ns > CLEAN_DELAY_NS
 
 
-def judge_switch(link: LinkProfile, counters: Mapping[str, Any]) -> list[str]:
-    """Reasons found in the switch's last `counters`."""
+def judge_switch(link: LinkProfile, counters: Mapping[str, Any], largest: int) -> list[str]:
+    """Reasons found in the switch's last `counters`; `largest` is the size of the largest message, bytes."""
     if not counters:
         return []
     reasons = []
     late_ns = counters["send_error_ns"]["p99"]
-    limit_ns = max(SWITCH_LATE_NS, SWITCH_LATE_SHARE * (link.delay_ns + link.jitter_ns))
+    on_link_ns = 8e9 * largest / link.rate_bps if link.rate_bps else 0.0
+    limit_ns = max(SWITCH_LATE_NS, SWITCH_LATE_SHARE * (link.delay_ns + link.jitter_ns + on_link_ns))
     if late_ns > limit_ns:
         reasons.append(f"the switch was late: p99 {late_ns / 1e3:.0f} us, limit {limit_ns / 1e3:.0f} us")
     for host, port in counters["ports"].items():
