@@ -1,5 +1,6 @@
 """ROS 1 in whole trials of the laboratory: what is delivered, proven, refused, and left behind."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -96,16 +97,23 @@ def test_a_master_that_dies_makes_the_trial_invalid(tmp_path: Path, victim: str)
 
 
 def kill_once_connected(victim: str) -> None:
-    """Wait until the subscriber has heard of the publisher, then kill the program of ours of that name."""
+    """Wait until the subscriber has heard of the publisher, then kill the program of that name in its trial."""
     deadline = time.monotonic() + LOCK_S
     while time.monotonic() < deadline:
         with suppress(psutil.NoSuchProcess, FileNotFoundError):
             ours = psutil.Process().children(recursive=True)
-            if any(connected(process.pid) for process in ours if process.name() == "comseclab-node"):
-                next(process for process in ours if process.name() == victim).kill()
+            nodes = [process.pid for process in ours if process.name() == "comseclab-node" and connected(process.pid)]
+            if nodes:
+                in_trial = [process for process in ours if trial_of(process.pid) == trial_of(nodes[0])]
+                next(process for process in in_trial if process.name() == victim).kill()
                 return
         time.sleep(0.05)
     raise AssertionError("no node connected to another")
+
+
+def trial_of(pid: int) -> str:
+    """The PID namespace, which all programs of a trial share and no other has."""
+    return os.readlink(f"/proc/{pid}/ns/pid")
 
 
 def connected(pid: int) -> bool:
