@@ -42,6 +42,8 @@ from comseclab.workload.spool import Spools
 
 AIM = (0.95, 1.05)
 MOST_REPEATS = 10
+DDSPERF_DEPTH = 1
+"""ddsperf's ping and pong always keep the last message alone; ours would keep all."""
 AHEAD = 2.0
 """Without --rate our schedule runs this many times faster than replies come, so that each send is overdue."""
 
@@ -62,6 +64,8 @@ class Ours:
         pinned: dict[str, Any] = {"node_cpus": {"robot": [robot], "station": [station]}}
         if options.fifo_priority:
             pinned["node_fifo_priority"] = options.fifo_priority
+        if options.stack == "cyclonedds":
+            pinned["cyclonedds"] = {"history_depth": DDSPERF_DEPTH}
         content = {
             "plan": {"name": "harness", "duration_s": options.seconds, "drain_s": 0.2},
             "factors": {
