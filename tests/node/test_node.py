@@ -3,6 +3,7 @@
 import json
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from comseclab.results.samples import RECEIPT, SEND, join, read_records
+from comseclab.results.samples import RECEIPT, SEND, join, read_kept, read_records
 from comseclab.workload.spool import Spool
 from comseclab.workload.types import standard_type
 from node import messages
-from node.lab import PROGRAM, TIMEOUT_S, Lab, spool, stream, trial, wait_for
+from node.lab import PROGRAM, TIMEOUT_S, Lab, Peer, spool, stream, trial, wait_for
 
 COUNT = 40
 UNDERSTATED = 60_000
@@ -123,6 +124,59 @@ def test_a_closed_loop_without_replies_goes_on_and_ends_with_its_schedule(lab: L
     assert program.of("closed")[0]["dry"] == 0
 
 
+@pytest.mark.parametrize("kind", ["scan", "opaque"])
+def test_kept_messages_are_the_bytes_that_were_sent(lab: Lab, kind: str) -> None:
+    """The reader keeps what the wire brought, the writer what it gave away; one keeps more than there is."""
+    one = stream(spooled(lab, kind))
+    writer = lab.config("writer", "publisher", [one]) | {"keep_bytes": 65536}
+    trial(lab, writer, [lab.config("reader", "subscriber", [one]) | {"keep_bytes": 100}])
+    sends = read_records(lab.records("writer") / "sends.bin", SEND)
+    receipts = read_records(lab.records("reader") / "receipts.bin", RECEIPT)
+    sent, received = read_kept(lab.records("writer") / "sent.bin"), read_kept(lab.records("reader") / "received.bin")
+    assert [len(message) for message in sent] == sends["size"].tolist()
+    assert len(set(sent)) == len(sent) == COUNT
+    assert received == [sent[index][:100] for index in receipts["index"]]
+    assert len(received) == COUNT
+    bodies = payloads(kind)[1]
+    assert [message[-50:] for message in sent] == [body[-50:] for body in bodies]
+    assert read_kept(lab.records("writer") / "received.bin") == read_kept(lab.records("reader") / "sent.bin") == []
+
+
+def test_messages_of_strangers_are_kept_as_they_came(lab: Lab) -> None:
+    one = stream(spooled(lab, "scan"))
+    given = [b"x", bytes(range(200)), b"y" * 3000]
+    with closing(Peer(lab, one)) as peer:
+        program = lab.start(lab.config("reader", "subscriber", [one]) | {"keep_bytes": 1 << 16})
+        try:
+            wait_for([program], "ready")
+            for message in given:
+                peer.send("/topic0", message)
+            time.sleep(0.3)
+        finally:
+            assert program.end(TIMEOUT_S) == 0
+    assert read_kept(lab.records("reader") / "received.bin") == given
+    assert (read_records(lab.records("reader") / "receipts.bin", RECEIPT)["flags"] == 3).all()
+
+
+def test_nothing_is_kept_unless_asked_for(lab: Lab) -> None:
+    one = stream(spooled(lab, "twist"))
+    trial(lab, lab.config("writer", "publisher", [one]), [lab.config("reader", "subscriber", [one])])
+    for node in ("writer", "reader"):
+        assert {file.name for file in lab.records(node).iterdir()} == {"sends.bin", "receipts.bin"}
+
+
+def test_kept_messages_cut_short_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "received.bin"
+    whole = b"\x02\0\0\0ab" + b"\0\0\0\0" + b"\x01\0\0\0c"
+    for length in range(len(whole) + 1):
+        file.write_bytes(whole[:length])
+        if length in (0, 6, 10, 15):
+            assert read_kept(file) == [b"ab", b"", b"c"][: (0, 6, 10, 15).index(length)]
+        else:
+            with pytest.raises(ValueError, match=r"received\.bin"):
+                read_kept(file)
+
+
 def test_messages_of_another_trial_are_foreign(lab: Lab) -> None:
     written = spooled(lab, "scan")
     reader = lab.config("reader", "subscriber", [stream(written)])
@@ -210,6 +264,9 @@ def test_wrong_configuration(lab: Lab) -> None:
         ({"transports": [{"library": "/nowhere/lib.so", "settings": {}}]}, "cannot load transport"),
         ({"transports": [{"library": str(lab.library), "settings": {}}]}, "udp does not open"),
         ({"clock": good["clock"] | {"ticks_per_second": 0.0}}, "ticks_per_second"),
+        ({"keep_bytes": -1}, "'keep_bytes' is not an integer"),
+        ({"keep_bytes": (1 << 20) + 1}, "'keep_bytes' is above 1048576"),
+        ({"keep_bytes": 1 << 20}, "takes more than 1 GiB"),
         ({"records": "/proc/none"}, "cannot make /proc/none"),
     ]
     for change, message in wrong:

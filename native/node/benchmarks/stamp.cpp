@@ -26,7 +26,7 @@ int main() {
   const Calibration calibration = calibrate();
   const Clock clock(calibration);
   const double read_ns = read_cost_ns(clock);
-  Recorder<Receipt> receipts(kMessages);
+  Recorder<Receipt> receipts(kMessages, 0);
   std::vector<double> cost_ns(kMessages);
   for (size_t message = 0; message < kMessages; ++message) {
     const int64_t before = clock.ticks();
@@ -34,7 +34,7 @@ int main() {
     receipt.index = static_cast<uint32_t>(message);
     receipt.arrived = clock.ticks();
     receipt.done = clock.ticks();
-    receipts.add(receipt);
+    receipts.add(receipt, {});
     cost_ns[message] = static_cast<double>(clock.ns_of(clock.ticks()) - clock.ns_of(before)) - read_ns;
   }
   std::sort(cost_ns.begin(), cost_ns.end());

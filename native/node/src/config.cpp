@@ -11,6 +11,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr uint32_t kMostKeptBytes = 1U << 20U;
 const std::string kRemedy = "see Node in docs/formats.md";
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -109,8 +110,10 @@ Config read_config(const std::filesystem::path& path) {
   config.lock_memory = value<bool>(source, "lock_memory");
   config.rounds = whole<uint16_t>(source, "rounds", 1);
   config.records = value<std::string>(source, "records");
+  if (source.contains("keep_bytes")) config.keep_bytes = whole<uint32_t>(source, "keep_bytes");
   config.types = member(source, "types");
   if (config.rounds > 1000) refuse("more than 1000 rounds");
+  if (config.keep_bytes > kMostKeptBytes) refuse("'keep_bytes' is above " + std::to_string(kMostKeptBytes));
   if (!config.types.is_object()) refuse("'types' is not an object");
   for (const json& transport : array(source, "transports")) {
     config.transports.push_back({value<std::string>(transport, "library"), member(transport, "settings").dump()});

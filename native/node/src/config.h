@@ -44,6 +44,7 @@ struct Config {
   bool lock_memory;
   uint32_t rounds;
   std::filesystem::path records;
+  uint32_t keep_bytes;  ///< of each message, beside its record; 0: none
   nlohmann::json types;
   std::vector<TransportConfig> transports;
   std::vector<StreamConfig> streams;

@@ -52,6 +52,17 @@ size_t send_capacity(const Config& config) {
   return messages;
 }
 
+/// All records of a trial may have to keep a message.
+void check_kept(const Config& config) {
+  constexpr size_t kMostBytes = size_t{1} << 30U;
+  const size_t records = send_capacity(config) + receipt_capacity(config);
+  if (config.keep_bytes > 0 && records > kMostBytes / config.keep_bytes) {
+    throw Fatal("keeping " + std::to_string(config.keep_bytes) + " bytes of " + std::to_string(records) +
+                    " messages takes more than 1 GiB",
+                "lower keep_bytes or ask for fewer messages a trial");
+  }
+}
+
 }  // namespace
 
 struct Node::Transport {
@@ -90,8 +101,9 @@ Node::Node(const Config& config, Control& control)
   std::error_code error;
   std::filesystem::create_directories(config.records, error);
   if (error) throw Fatal("cannot make " + config.records.string() + ": " + error.message(), "name another folder");
-  sends_ = std::make_unique<Recorder<Send>>(send_capacity(config));
-  receipts_ = std::make_unique<Recorder<Receipt>>(receipt_capacity(config));
+  check_kept(config);
+  sends_ = std::make_unique<Recorder<Send>>(send_capacity(config), config.keep_bytes);
+  receipts_ = std::make_unique<Recorder<Receipt>>(receipt_capacity(config), config.keep_bytes);
 }
 
 /// Also after a failure: first nobody sends, then nobody delivers, then the rest may go.
@@ -287,8 +299,9 @@ void Node::stop() {
     }
     refused[std::to_string(stream->config.id)] = not_taken;
   }
-  const size_t sends_lost = sends_->write(config_.records / "sends.bin", clock_);
-  const size_t receipts_lost = receipts_->write(config_.records / "receipts.bin", clock_);
+  const size_t sends_lost = sends_->write(config_.records / "sends.bin", config_.records / "sent.bin", clock_);
+  const size_t receipts_lost =
+      receipts_->write(config_.records / "receipts.bin", config_.records / "received.bin", clock_);
   json statistics = json::object();
   for (auto& transport : transports_) {
     std::array<char, 65536> text{};

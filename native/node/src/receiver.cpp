@@ -57,13 +57,13 @@ void Receiver::receive(std::span<const std::byte> bytes, const comseclab_sender*
   Mark mark;
   if (decoded) mark = message ? parts_.typed->carrier.read(*message, parts_.nonce) : read_mark(bytes, parts_.nonce);
   mark.genuine = mark.genuine && mark.writer / kRoundsPerWriter == parts_.stream;
-  record(mark, decoded, bytes.size(), arrived, done, sender);
+  record(mark, decoded, bytes, arrived, done, sender);
   if (!mark.genuine) return;
   if (parts_.replies != nullptr) parts_.replies->arrived(mark.writer % kRoundsPerWriter, mark.index);
   if (echo_writer_.load(std::memory_order_acquire) != nullptr) send_back(bytes, message ? &*message : nullptr);
 }
 
-void Receiver::record(const Mark& mark, bool decoded, size_t size, int64_t arrived, int64_t done,
+void Receiver::record(const Mark& mark, bool decoded, std::span<const std::byte> bytes, int64_t arrived, int64_t done,
                       const comseclab_sender* sender) {
   Receipt receipt{};
   receipt.stream = parts_.stream;
@@ -71,12 +71,12 @@ void Receiver::record(const Mark& mark, bool decoded, size_t size, int64_t arriv
   receipt.round = static_cast<uint16_t>(mark.writer % kRoundsPerWriter);
   receipt.flags = static_cast<uint16_t>((mark.genuine ? 0 : kForeign) | (decoded ? 0 : kUndecodable));
   receipt.index = mark.index;
-  receipt.size = static_cast<uint32_t>(size);
+  receipt.size = static_cast<uint32_t>(bytes.size());
   receipt.writer = mark.writer;
   receipt.arrived = arrived;
   receipt.done = done;
   if (sender != nullptr) std::memcpy(receipt.sender, sender->bytes, sizeof receipt.sender);
-  parts_.receipts.add(receipt);
+  parts_.receipts.add(receipt, bytes);
   parts_.flowing.store(true, std::memory_order_relaxed);
   if (!decoded) {
     decode_failed_.fetch_add(1, std::memory_order_relaxed);

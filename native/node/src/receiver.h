@@ -57,7 +57,7 @@ class Receiver {
 
  private:
   void receive(std::span<const std::byte> bytes, const comseclab_sender* sender, int64_t arrived);
-  void record(const Mark& mark, bool decoded, size_t size, int64_t arrived, int64_t done,
+  void record(const Mark& mark, bool decoded, std::span<const std::byte> bytes, int64_t arrived, int64_t done,
               const comseclab_sender* sender);
   void send_back(std::span<const std::byte> bytes, const Message* message);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "fatal.h"
@@ -70,12 +71,15 @@ FaultedMemory::~FaultedMemory() {
 }
 
 template <typename Record>
-size_t Recorder<Record>::write(const std::filesystem::path& path, const Clock& clock) {
+size_t Recorder<Record>::write(const std::filesystem::path& path, const std::filesystem::path& kept_path,
+                               const Clock& clock) {
   // Later records find no room, so that threads of the middleware may go on delivering.
   const size_t added = next_.exchange(capacity_);
   const size_t count = std::min(added, capacity_);
   auto* records = static_cast<Record*>(memory_.data());
   OutputFile file(path);
+  std::optional<OutputFile> kept_file;
+  if (keep_bytes_ > 0) kept_file.emplace(kept_path);
   std::vector<Record> block;
   for (size_t first = 0; first < count; first += 4096) {
     block.clear();
@@ -83,6 +87,11 @@ size_t Recorder<Record>::write(const std::filesystem::path& path, const Clock& c
       if (std::atomic_ref(last_time(records[slot])).load(std::memory_order_acquire) == 0) continue;
       block.push_back(records[slot]);
       convert(block.back(), clock);
+      if (kept_file) {
+        uint32_t bytes = 0;
+        std::memcpy(&bytes, kept(slot), sizeof bytes);
+        kept_file->write(kept(slot), sizeof bytes + bytes);
+      }
     }
     file.write(block.data(), block.size() * sizeof(Record));
   }

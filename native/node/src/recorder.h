@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <span>
 
@@ -58,14 +60,20 @@ class FaultedMemory {
 };
 
 /// Records of one kind, kept in memory while messages flow. Any thread may add; what does not fit is counted.
+/// With each record goes the beginning of its message, `keep_bytes` of it at most.
 template <typename Record>
 class Recorder {
  public:
-  explicit Recorder(size_t capacity) : memory_(capacity * sizeof(Record)), capacity_(capacity) {}
+  Recorder(size_t capacity, uint32_t keep_bytes)
+      : memory_(capacity * sizeof(Record)),
+        kept_(keep_bytes == 0 ? 0 : capacity * (sizeof(uint32_t) + keep_bytes)),
+        capacity_(capacity),
+        keep_bytes_(keep_bytes) {}
 
-  void add(Record record) {
+  void add(Record record, std::span<const std::byte> message) {
     const size_t slot = next_.fetch_add(1, std::memory_order_relaxed);
     if (slot >= capacity_) return;
+    if (keep_bytes_ > 0) keep(slot, message);
     // The last time is stored last: not zero means that the record is complete.
     const int64_t last = last_time(record);
     last_time(record) = 0;
@@ -74,16 +82,29 @@ class Recorder {
     std::atomic_ref(last_time(place)).store(last, std::memory_order_release);
   }
 
-  /// Ends recording and writes what was recorded, times in nanoseconds. Returns how many records had found no room.
-  /// Throws Fatal when the disk refuses.
-  size_t write(const std::filesystem::path& path, const Clock& clock);
+  /// Ends recording and writes what was recorded, times in nanoseconds, and to `kept_path` the messages, if they are
+  /// kept. Returns how many records had found no room. Throws Fatal when the disk refuses.
+  size_t write(const std::filesystem::path& path, const std::filesystem::path& kept_path, const Clock& clock);
 
  private:
   static int64_t& last_time(Send& send) { return send.sent; }
   static int64_t& last_time(Receipt& receipt) { return receipt.done; }
 
+  /// Count and bytes of a slot's message.
+  [[nodiscard]] std::byte* kept(size_t slot) const {
+    return static_cast<std::byte*>(kept_.data()) + slot * (sizeof(uint32_t) + keep_bytes_);
+  }
+
+  void keep(size_t slot, std::span<const std::byte> message) {
+    const auto count = static_cast<uint32_t>(std::min<size_t>(message.size(), keep_bytes_));
+    std::memcpy(kept(slot), &count, sizeof count);
+    if (count > 0) std::memcpy(kept(slot) + sizeof count, message.data(), count);
+  }
+
   FaultedMemory memory_;
+  FaultedMemory kept_;
   size_t capacity_;
+  uint32_t keep_bytes_;
   std::atomic<size_t> next_{0};
 };
 

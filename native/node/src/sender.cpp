@@ -97,7 +97,7 @@ void Sender::send_one(Prepared& prepared, int64_t intended_ns) {
   send.begin = begin;
   send.serialised = serialised;
   send.sent = sent;
-  parts_.sends.add(send);
+  parts_.sends.add(send, bytes);
   if (status != COMSECLAB_OK) refused_.fetch_add(1, std::memory_order_relaxed);
 }
 

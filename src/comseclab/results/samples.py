@@ -3,6 +3,7 @@
 Layout of the records and of the samples: docs/formats.md.
 """
 
+import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ RECEIPT = np.dtype([
     ("stream", "<u2"), ("reader", "<u2"), ("round", "<u2"), ("flags", "<u2"), ("index", "<u4"), ("size", "<u4"),
     ("writer", "<u4"), ("reserved", "<u4"), ("arrived", "<i8"), ("done", "<i8"), ("sender", "V16"), ("spare", "<i8"),
 ])  # fmt: skip
+KEPT_SIZE = struct.Struct("<I")
 FOREIGN = 1 | 2
 TIMES = {"intended_ns": "intended", "begin_ns": "begin", "serialised_ns": "serialised", "sent_ns": "sent"}
 
@@ -26,6 +28,20 @@ def read_records(path: Path, dtype: np.dtype) -> np.ndarray:
     if path.stat().st_size % dtype.itemsize:
         raise ValueError(f"{path.name} ends within a record")
     return np.fromfile(path, dtype)
+
+
+def read_kept(path: Path) -> list[bytes]:
+    """The beginnings of messages a node kept, the n-th belonging to the n-th record of the file beside it
+    (docs/formats.md). Raises ValueError when the file is cut within an entry.
+    """
+    data, at, kept = path.read_bytes(), 0, []
+    while at < len(data):
+        begin = at + KEPT_SIZE.size
+        at = begin + KEPT_SIZE.unpack_from(data, at)[0] if begin <= len(data) else begin
+        if at > len(data):
+            raise ValueError(f"{path.name} ends within a message")
+        kept.append(data[begin:at])
+    return kept
 
 
 def join(sends: Sequence[np.ndarray], receipts: Sequence[np.ndarray], readers: dict[int, Iterable[int]]) -> pa.Table:
