@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import typer
 
-from comseclab.cli import build, clean, demo, doctor, report, reproduce, run
+from comseclab.cli import attack, build, clean, demo, doctor, report, reproduce, run
 from comseclab.errors import LabError
 
 EXIT_INPUT = 2
@@ -38,8 +38,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo.demo, run.run, reproduce.reproduce, report.report, doctor.doctor, clean.clean, build.build):
-    app.command(no_args_is_help=verb in (run.run, reproduce.reproduce))(verb)
+for verb in (demo.demo, run.run, attack.attack, reproduce.reproduce, report.report, doctor.doctor, clean.clean, build.build):
+    app.command(no_args_is_help=verb in (run.run, attack.attack, reproduce.reproduce))(verb)
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})

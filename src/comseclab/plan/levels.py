@@ -47,6 +47,7 @@ def check_names(plan: Plan, where: str) -> None:
             for name in names:
                 _check(name, known[factor], f"{where}: {place} {factor}")
     _check(plan.comparison.baseline, known[plan.comparison.factor], f"{where}: [comparison] baseline")
+    _check(plan.attack.workload, known["workload"], f"{where}: [attack] workload")
     for name, link in plan.links.items():
         _check(link.base, list(PROFILES), f"{where}: [links.{name}] base")
     for name, protection in plan.protections.items():

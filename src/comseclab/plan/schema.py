@@ -222,6 +222,14 @@ class Transport(Table):
     settings: dict[str, Any] = {}
 
 
+class AttackPlan(Table):
+    """What `comseclab attack` does with the plan's configurations."""
+
+    attacks: Levels = Field(["all"], description="names of attacks, or all")
+    repetitions: int = Field(3, ge=1, le=100, description="trials of each cell, and of each control")
+    workload: str = Field("scan", description="the messages that are attacked: the first stream of this workload")
+
+
 class Backend(Table):
     link: Literal["auto", "kernel", "switch"] = "auto"
 
@@ -241,4 +249,5 @@ class Plan(Table):
     protections: dict[Name, Protection] = {}
     settings: dict[Name, Settings] = {}
     transports: dict[Name, Transport] = {}
+    attack: AttackPlan = AttackPlan()
     backend: Backend = Backend()

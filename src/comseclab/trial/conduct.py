@@ -3,10 +3,11 @@
 import os
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from comseclab.middleware.base import Material, Place
 from comseclab.middleware.registry import stack
 from comseclab.results.record import SWITCH_HOST, HostCounters
 from comseclab.results.store import write_atomically
@@ -33,7 +34,7 @@ CLOSE_TIMEOUT_S = 10.0
 
 def conduct(spec: TrialSpec, folder: Path, calibration: "subprocess.Popen[bytes]") -> None:
     """Run the trial and write `record.json`, last. Raises LabError when the environment is wrong."""
-    trial = _Trial(spec, folder)
+    trial = Trial(spec, folder)
     try:
         trial.build()
         trial.start_nodes(clock.read(calibration))
@@ -47,7 +48,9 @@ def conduct(spec: TrialSpec, folder: Path, calibration: "subprocess.Popen[bytes]
     write_atomically(folder / "record.json", record.model_dump_json(indent=1))
 
 
-class _Trial:
+class Trial:
+    """The steps of a trial, in order: build, start_nodes, match, send, stop_nodes."""
+
     def __init__(self, spec: TrialSpec, folder: Path) -> None:
         self.spec, self.folder = spec, folder
         self.log = folder / "log"
@@ -62,58 +65,74 @@ class _Trial:
     def build(self) -> None:
         """Make the hosts, join them, measure the links between them."""
         spec = self.spec
-        built = network.build(spec.hosts, spec.link, spec.backend)
-        self.hosts, self.found.sysctls = built.hosts, built.sysctls
+        self.make_network()
         self.wire.start_switch(placing.switch_cpu(spec))
         self.found.links = probes.probe(spec, self.hosts, self.log / "probe.log")
+
+    def make_network(self) -> None:
+        """Make the hosts and join them."""
+        built = network.build(self.spec.hosts, self.spec.link, self.spec.backend)
+        self.hosts, self.found.sysctls = built.hosts, built.sysctls
 
     def start_nodes(self, calibrated: dict[str, Any]) -> None:
         """Prepare the protection and start the capture, the stack's services and all nodes."""
         spec = self.spec
         nodes = placing.place_nodes(spec, self.hosts)
         places = placing.places(nodes, echo=self.echo)
-        material = self.middleware.prepare(spec, tuple(places.values()), network.FILES / "material")
+        material = self.prepare(places)
         for name, document in material.publishable.items():
             (self.folder / "evidence" / name).write_bytes(document.read_bytes())
         self.wire.start_capture(self.hosts)
         services = self.middleware.services(spec, tuple(places.values()), material, network.FILES)
         self.services.start(self.hosts, services)
         for node in nodes:
-            text = placing.config(spec, node, places[node.name], self.middleware, material, calibrated)
-            config = node.host.write(f"{node.name}.json", text)
-            node.records.mkdir()
-            argv = [spec.native / "comseclab-node", config]
-            node.program = node.host.start(node.name, argv, self.log / f"{node.name}.log", node.cpus)
+            self.start_node(node, self.middleware.node_settings(spec, places[node.name], material), calibrated)
         self.nodes = nodes
+
+    def prepare(self, places: Mapping[str, Place]) -> Material:
+        """Make what the protection needs."""
+        return self.middleware.prepare(self.spec, tuple(places.values()), network.FILES / "material")
+
+    def start_node(self, node: Node, settings: Mapping[str, Any], calibrated: Mapping[str, Any]) -> None:
+        """Start a node whose transport gets `settings`."""
+        config = node.host.write(
+            f"{node.name}.json", placing.config(self.spec, node, self.middleware, settings, calibrated)
+        )
+        node.records.mkdir()
+        argv = [self.spec.native / "comseclab-node", config]
+        node.program = node.host.start(node.name, argv, self.log / f"{node.name}.log", node.cpus)
 
     def match(self) -> bool:
         """Wait until all ends have found each other and all nodes are ready; False when a link did not let them."""
-        self._wait_for("opened")
-        self.found.opened_ns = max(event["read_ns"] for program in self._nodes() for event in program.of("opened"))
+        self.wait_for("opened")
+        self.found.opened_ns = max(event["read_ns"] for program in self.programs() for event in program.of("opened"))
 
         def waiting() -> list[str]:
             return [node.name for node in self.nodes if not matching.complete(node, echo=self.echo)]
 
-        if not self._wait(lambda: not waiting(), self.spec.match_timeout_s):
+        if not self.wait(lambda: not waiting(), self.spec.match_timeout_s):
             text = f"no connection in {self.spec.match_timeout_s:g} s: {', '.join(waiting())} still waits"
             text += "".join(f"; {refusal}" for refusal in matching.refusals(self.nodes))
             (self.found.outcomes if validity.impaired(self.spec.link) else self.found.reasons).append(text)
             return False
-        self._wait_for("ready")
+        self.wait_for("ready")
         return True
 
-    def _nodes(self) -> list[Program]:
+    def programs(self) -> list[Program]:
+        """Those of all nodes that were started."""
         return [node.program for node in self.nodes if node.program]
 
-    def _wait(self, condition: Callable[[], bool], timeout_s: float) -> bool:
+    def wait(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         """Wait with an eye on everything that runs."""
-        return wait_until([*self.services.programs, *self._nodes(), *self.wire.programs], condition, timeout_s)
+        return wait_until([*self.services.programs, *self.programs(), *self.wire.programs], condition, timeout_s)
 
-    def _wait_for(self, event: str) -> None:
+    def wait_for(self, event: str) -> None:
+        """Wait until every node has said `event`. Raises ProgramFailedError."""
+
         def late() -> list[str]:
-            return [program.name for program in self._nodes() if not program.of(event)]
+            return [program.name for program in self.programs() if not program.of(event)]
 
-        if not self._wait(lambda: not late(), OPEN_TIMEOUT_S):
+        if not self.wait(lambda: not late(), OPEN_TIMEOUT_S):
             raise ProgramFailedError(f"{', '.join(late())} was not {event} in {OPEN_TIMEOUT_S:g} s")
 
     def send(self) -> None:
@@ -122,15 +141,15 @@ class _Trial:
         watched = [usage.Watched(node.name, node.host.name, node.program.pid) for node in self.nodes if node.program]
         watched += self.services.watched
         watched += [usage.Watched(program.name, SWITCH_HOST, program.pid) for program in self.wire.programs]
-        begin_ns = self._start_round(0, LEAD_S)
+        begin_ns = self.start_round(0, LEAD_S)
         machine, counters = usage.machine_times(), self._counters()
         before = [usage.times(process.pid) for process in watched]
         for number in range(spec.rounds):
             if number:
-                self._start_round(number, LEAD_S + spec.pause_s)
-            if not self._finish_round(number):
+                self.start_round(number, LEAD_S + spec.pause_s)
+            if not self.finish_round(number):
                 break
-        self._wait(lambda: False, spec.drain_s)
+        self.wait(lambda: False, spec.drain_s)
         found.window_s = (time.monotonic_ns() - begin_ns) / 1e9
         found.counters = {name: _difference(after, counters[name]) for name, after in self._counters().items()}
         found.processes = [usage.use(process, first) for process, first in zip(watched, before, strict=True)]
@@ -151,14 +170,14 @@ class _Trial:
     def _publishers(self) -> list[Program]:
         return [node.program for node in self.nodes if node.program and node.role == "publisher"]
 
-    def _start_round(self, number: int, in_s: float) -> int:
+    def start_round(self, number: int, in_s: float) -> int:
         """Have all publishers begin a round at the same time, which is returned, ns."""
         at_ns = time.monotonic_ns() + round(in_s * 1e9)
         for publisher in self._publishers():
             publisher.send({"command": "start", "round": number, "at_ns": at_ns})
         return at_ns
 
-    def _finish_round(self, number: int) -> bool:
+    def finish_round(self, number: int) -> bool:
         """Wait for the end of a round; False when publishing is blocked."""
 
         def late() -> list[str]:
@@ -167,7 +186,7 @@ class _Trial:
 
         publishers = self._publishers()
         limit_s = self.spec.pause_s + BLOCKED_FACTOR * self.spec.round_s + BLOCKED_SLACK_S
-        if self._wait(lambda: not late(), limit_s):
+        if self.wait(lambda: not late(), limit_s):
             return True
         text = f"publishing is blocked: {', '.join(late())} had not sent round {number} after {limit_s:.0f} s"
         self.found.outcomes.append(text)
@@ -175,9 +194,9 @@ class _Trial:
 
     def stop_nodes(self) -> None:
         """Have every node write its records and close."""
-        for program in self._nodes():
+        for program in self.programs():
             program.send({"command": "stop"})
-        for program in self._nodes():
+        for program in self.programs():
             code = program.end(CLOSE_TIMEOUT_S)
             closed = program.of("closed") if code == 0 else []
             self.found.reasons += validity.judge_closing(program.name, closed[-1] if closed else None)

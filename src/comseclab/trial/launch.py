@@ -33,6 +33,7 @@ WRONG_INPUT = 2
 BEGUN = "begun"
 """The trial's process says so first: what ends without it had no namespaces."""
 END_TIMEOUT_S = 2.0
+LOG = Path("log") / "trial.log"
 
 
 class TrialCancelledError(Exception):
@@ -46,8 +47,8 @@ def run_trial(spec: TrialSpec, folder: Path, cancel: threading.Event | None = No
     TrialCancelledError when `cancel` was set; then, as on any exception, the folder is removed.
     """
     folder = folder.absolute()
-    _check_paths(spec, folder)
-    with machine_lock(), _terminate_as_exception():
+    check_paths(spec, folder)
+    with machine_lock(), terminate_as_exception():
         if folder.exists():
             raise LabError(f"the folder {folder} exists", "choose another")
         with clean.noted(folder) as note:
@@ -59,7 +60,7 @@ def run_trial(spec: TrialSpec, folder: Path, cancel: threading.Event | None = No
                 raise
 
 
-def _check_paths(spec: TrialSpec, folder: Path) -> None:
+def check_paths(spec: TrialSpec, folder: Path) -> None:
     for path in (folder, spec.native, *(stream.spool for stream in spec.streams)):
         for covered in COVERED:
             if path.absolute().is_relative_to(covered) or path.resolve().is_relative_to(covered):
@@ -68,13 +69,25 @@ def _check_paths(spec: TrialSpec, folder: Path) -> None:
 
 def _run(spec: TrialSpec, folder: Path, note: clean.Note, cancel: threading.Event) -> TrialRecord:
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    spec_path = folder / "spec.json"
-    spec_path.write_text(spec.model_dump_json(indent=1))
-    log = folder / "log" / "trial.log"
+    code = in_namespaces("comseclab.trial", spec.model_dump_json(indent=1), folder, note, cancel)
+    record = folder / "record.json"
+    if record.exists():
+        return TrialRecord.model_validate_json(record.read_text())
+    return _broken(spec, record, started, code, folder / LOG)
+
+
+def in_namespaces(module: str, spec: str, folder: Path, note: clean.Note, cancel: threading.Event) -> int:
+    """Run `python -m MODULE SPEC.json FOLDER` as the first process of fresh namespaces, and wait for its end.
+
+    `spec` is the content of SPEC.json. Returns the exit code. Raises LabError when the process says that the
+    environment is wrong or could not begin, and TrialCancelledError when `cancel` was set.
+    """
+    spec_path, log = folder / "spec.json", folder / LOG
+    spec_path.write_text(spec)
     log.parent.mkdir()
     with log.open("wb") as errors:
         child = subprocess.Popen(
-            command(spec_path, folder),
+            command(spec_path, folder, module),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -88,22 +101,19 @@ def _run(spec: TrialSpec, folder: Path, note: clean.Note, cancel: threading.Even
     assert child.stdout is not None
     with child.stdout:
         said = child.stdout.read().decode().splitlines()
-    record = folder / "record.json"
-    if record.exists():
-        return TrialRecord.model_validate_json(record.read_text())
     if BEGUN not in said:
         remedy = "run as root, or allow user namespaces; see `comseclab doctor`"
-        raise LabError(f"the trial's namespaces could not be made: {_last_words(log)}", remedy)
+        raise LabError(f"the trial's namespaces could not be made: {last_words(log)}", remedy)
     if child.returncode == WRONG_INPUT:
         error = json.loads(said[-1])
         raise LabError(error["cause"], error["remedy"])
-    return _broken(spec, record, started, child.returncode, log)
+    return child.returncode
 
 
-def command(spec: Path, folder: Path) -> list[str | Path]:
+def command(spec: Path, folder: Path, module: str = "comseclab.trial") -> list[str | Path]:
     """The command that runs a trial in fresh namespaces. It ends when its standard input does."""
     privilege = () if os.geteuid() == 0 else AS_USER
-    return ["unshare", *privilege, *ISOLATE, "--", sys.executable, "-m", "comseclab.trial", spec, folder]
+    return ["unshare", *privilege, *ISOLATE, "--", sys.executable, "-m", module, spec, folder]
 
 
 def _wait(child: subprocess.Popen[bytes], cancel: threading.Event) -> None:
@@ -137,7 +147,7 @@ def _broken(spec: TrialSpec, record: Path, started: str, code: int, log: Path) -
         case=spec.factors.id(),
         pair=spec.pair,
         status="invalid",
-        reasons=[f"the trial's process {how}; its last words: {_last_words(log)}"],
+        reasons=[f"the trial's process {how}; its last words: {last_words(log)}"],
         started_at=started,
         window_s=0.0,
         streams=[
@@ -149,13 +159,14 @@ def _broken(spec: TrialSpec, record: Path, started: str, code: int, log: Path) -
     return broken
 
 
-def _last_words(log: Path) -> str:
+def last_words(log: Path) -> str:
+    """The last line of a log, at most 300 characters."""
     lines = log.read_text(errors="replace").strip().splitlines()
     return lines[-1][:300] if lines else "none"
 
 
 @contextmanager
-def _terminate_as_exception() -> Iterator[None]:
+def terminate_as_exception() -> Iterator[None]:
     """Turn SIGTERM into SystemExit while a trial runs, unless the program has its own way with it."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield

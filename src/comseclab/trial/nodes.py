@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from comseclab.errors import LabError
-from comseclab.middleware.base import Material, Middleware, Place
+from comseclab.middleware.base import Middleware, Place
 from comseclab.testbed.host import Host
 from comseclab.testbed.program import Program
 from comseclab.trial.spec import StreamSpec, TrialSpec
@@ -95,9 +95,10 @@ def _place(node: Node, peers: tuple[str, ...], echo: bool) -> Place:
 
 
 def config(
-    spec: TrialSpec, node: Node, place: Place, middleware: Middleware, material: Material, clock: Mapping[str, Any]
-) -> str:
-    """The node's configuration (docs/formats.md), as JSON."""
+    spec: TrialSpec, node: Node, middleware: Middleware, settings: Mapping[str, Any], clock: Mapping[str, Any],
+    *, keep_bytes: int = 0,
+) -> str:  # fmt: skip
+    """The node's configuration (docs/formats.md), as JSON. `settings` are its transport's."""
     library = spec.native / middleware.library
     if not library.exists():
         raise LabError(f"the transport {library} is missing", "make it with `comseclab build`")
@@ -115,9 +116,10 @@ def config(
         "records": str(node.records),
         "types": spec.types,
         "transports": [
-            {"library": str(library), "settings": middleware.node_settings(spec, place, material)}
+            {"library": str(library), "settings": settings}
         ],
         "streams": [_stream(spec, stream, reader) for stream, reader in node.streams],
+        **({"keep_bytes": keep_bytes} if keep_bytes else {}),
     })  # fmt: skip
 
 

@@ -40,8 +40,11 @@ class Wire:
         self._frames = self._bytes // LEAST_FRAME_BYTES if full else PROOF_FRAMES_AN_END * ends
         self.programs: list[Program] = []
 
-    def start_switch(self, cpu: int) -> None:
-        """Start the switch if the link needs it. Its capture sees the probes too, and has room for them."""
+    def start_switch(self, cpu: int | None, adversary: Path | None = None) -> None:
+        """Start the switch if the link needs it. Its capture sees the probes too, and has room for them.
+
+        `adversary`: the socket on which someone on the path waits for the switch, see docs/formats.md.
+        """
         if not self._has_switch:
             return
         spec = self._spec
@@ -57,6 +60,7 @@ class Wire:
                 {"host": host, "interface": f"port-{host}", "profile": spec.link.model_dump()} for host in spec.hosts
             ],
             "capture": {"path": str(self.path), "frames": self._frames + probes, "bytes": self._bytes + 200 * probes},
+            **({"adversary": str(adversary)} if adversary else {}),
         }))  # fmt: skip
         self._start(Program("switch", [spec.native / "comseclab-switch", config], self._log / "switch.log"))
 

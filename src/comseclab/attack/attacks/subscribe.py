@@ -1,0 +1,29 @@
+"""Read the attacked topic without the right to."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from comseclab.attack.base import Attack, Effect, Outcome, Rogue
+from comseclab.attack.harm import availability
+from comseclab.attack.spec import Seen
+
+if TYPE_CHECKING:
+    from comseclab.attack.dialect import Dialect
+
+
+class Subscribe(Attack):
+    name = "subscribe-without-right"
+    title = "A node without identity subscribes to the topic; and one with a valid identity that has no right to read it, where the stack has rights."
+    success = "It is given a message of the genuine writer."
+    stride = "Information disclosure"
+
+    def rogues(self, dialect: "Dialect", *, control: bool) -> Sequence[Rogue]:
+        return (Rogue("subscriber", "none"),)
+
+    def judge(self, seen: Seen) -> Outcome:
+        if seen.rogue_received:
+            return Outcome(Effect.SUCCEEDED, f"{seen.rogue_received} genuine messages received")
+        return availability(seen, "no message received")
+
+
+ATTACKS = (Subscribe(),)

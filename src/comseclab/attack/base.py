@@ -1,0 +1,78 @@
+"""What the laboratory asks of an attack. A new one is a file in `attacks/`, nothing else.
+
+An attack acts on a Scene: the path between the hosts, and a host of its own. What it must know of a stack's messages
+it asks the stack's dialect (`dialects/`), so that attacks are written once for all stacks.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal
+
+from comseclab.attack.spec import Seen
+
+if TYPE_CHECKING:
+    from comseclab.attack.dialect import Dialect
+    from comseclab.attack.scene import Scene
+    from comseclab.trial.spec import Factors
+
+Credentials = Literal["none", "stranger", "no-permission", "self-signed", "permitted"]
+"""Of a node on the attacker's host: no identity at all; one of another authority; a valid one without the right to the
+topic; the same with a permissions document that it signed itself; a valid one that holds the right."""
+
+
+@dataclass(frozen=True)
+class Rogue:
+    """A node on the attacker's host, started with the others and told to publish when the attack begins."""
+
+    role: Literal["publisher", "subscriber"]
+    credentials: Credentials
+
+
+class Effect(StrEnum):
+    """What one trial under attack did, before it is compared with its control. The order is who wins."""
+
+    SUCCEEDED = "succeeded"
+    DETECTED = "detected"
+    DISRUPTED = "disrupted"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An effect, in words, and its harm as a number where the attack is one of harm."""
+
+    effect: Effect
+    text: str
+    harm: dict[str, float] = field(default_factory=dict)
+
+
+class Attack(ABC):
+    """One attack."""
+
+    name: str
+    title: str
+    """A sentence: what the attacker does."""
+    success: str
+    """A sentence: what counts as success."""
+    stride: str
+    """Spoofing, Tampering, Repudiation, Information disclosure, Denial of service, Elevation of privilege."""
+    insider: bool = False
+    """Its control is the same node holding the right; an outsider's, the same attack on `none`."""
+
+    def refuse(self, dialect: "Dialect", factors: "Factors") -> str | None:
+        """Why the attack makes no sense for this configuration, or None."""
+        return dialect.refuse(self.name, factors)
+
+    def rogues(self, dialect: "Dialect", *, control: bool) -> Sequence[Rogue]:
+        """Nodes on the attacker's host; `control`: in the arm that must succeed."""
+        return ()
+
+    def act(self, scene: "Scene") -> None:
+        """Begin; returns soon. What was begun is undone by the scene when the attack ends."""
+        return None
+
+    @abstractmethod
+    def judge(self, seen: Seen) -> Outcome:
+        """What the trial shows. Pure."""

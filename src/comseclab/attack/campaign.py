@@ -1,0 +1,125 @@
+"""All trials of a matrix, several side by side, in testbeds of their own; then the verdicts."""
+
+import os
+import random
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from comseclab.attack.cells import Cell
+from comseclab.attack.launch import run_attacked
+from comseclab.attack.spec import Arm, AttackRecord, AttackSpec
+from comseclab.attack.verdict import Judged, judge
+from comseclab.plan import Plan, Trials
+from comseclab.results.store import RunFolder
+
+SIDE_BY_SIDE = 2 * (os.cpu_count() or 1)
+"""Trials under attack mostly wait."""
+BEFORE_S, DURING_S, AFTER_S = 0.8, 1.2, 0.8
+"""The genuine stream alone, under attack, and alone again."""
+MOST_REPEATS = 2
+"""Of a trial that is invalid."""
+
+Ended = Callable[[AttackRecord], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One trial to be run."""
+
+    cell: Cell
+    arm: Arm
+    number: int
+
+    @property
+    def id(self) -> str:
+        return f"{self.cell.id}_{self.arm}-{self.number}"
+
+
+def jobs(cells: Sequence[Cell], repetitions: int) -> list[Job]:
+    """Every trial of every cell."""
+    return [
+        Job(cell, arm, number)
+        for cell in cells
+        if cell.refusal is None
+        for number in range(1, repetitions + 1)
+        for arm in cell.arms
+    ]
+
+
+class AttackCampaign:
+    """Runs jobs; what the run folder holds already is not run again."""
+
+    def __init__(self, plan: Plan, trials: Trials, run: RunFolder, ended: Ended) -> None:
+        self._plan, self._trials, self._run, self._ended = plan, trials, run, ended
+        self._cancel = threading.Event()
+        self.records: dict[str, AttackRecord] = {}
+
+    def go(self, wanted: Sequence[Job]) -> None:
+        """Run all. On any exception the trials that run are ended first."""
+        with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+            futures: list[Future[None]] = [pool.submit(self._run_job, job) for job in wanted]
+            try:
+                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
+            except BaseException:
+                self._cancel.set()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+    def _run_job(self, job: Job) -> None:
+        record = self._closed(job)
+        for attempt in range(1 + MOST_REPEATS):
+            if record is not None and record.valid:
+                break
+            if self._cancel.is_set():
+                return
+            record = run_attacked(self._spec(job, attempt), self._folder(job, attempt), self._cancel)
+        assert record is not None
+        self.records[job.id] = record
+        self._ended(record)
+
+    def _folder(self, job: Job, attempt: int) -> Path:
+        again = f"-again-{attempt}" if attempt else ""
+        return self._run.path / "trials" / f"{job.id}{again}"
+
+    def folder(self, job: Job) -> Path:
+        """The folder of the trial that counts."""
+        tried = [self._folder(job, attempt) for attempt in range(1 + MOST_REPEATS)]
+        return [folder for folder in tried if (folder / "record.json").is_file()][-1]
+
+    def _closed(self, job: Job) -> AttackRecord | None:
+        path = self._folder(job, 0) / "record.json"
+        return AttackRecord.model_validate_json(path.read_text()) if path.is_file() else None
+
+    def _spec(self, job: Job, attempt: int) -> AttackSpec:
+        dice = random.Random(f"{self._plan.plan.seed} {job.id} {attempt}")
+        seed, nonce, forged = dice.getrandbits(48), f"{dice.getrandbits(64):016x}", f"{dice.getrandbits(64):016x}"
+        trial = self._trials.spec(job.cell.case, number=job.number, pair=0, seed=seed, nonce=nonce)
+        changes = {
+            "hosts": [*trial.hosts, "attacker", "bystander"],
+            "backend": "switch",
+            "capture": "full",
+            "rounds": 1,
+        }
+        return AttackSpec(
+            trial=trial.model_copy(update=changes), attack=job.cell.attack.name, arm=job.arm,
+            forged_nonce=forged, begin_s=BEFORE_S, end_s=BEFORE_S + DURING_S,
+        )  # fmt: skip
+
+    def judged(self, cells: Sequence[Cell], wanted: Sequence[Job]) -> dict[str, Judged]:
+        """The verdicts of all cells that were run."""
+        of_cell: dict[tuple[str, Arm], list[AttackRecord]] = {}
+        for job in wanted:
+            of_cell.setdefault((job.cell.id, job.arm), []).append(self.records[job.id])
+        plain = {(cell.control, cell.attack.name): cell.id for cell in cells if cell.case.protection.base == "none"}
+        found = {}
+        for cell in cells:
+            if cell.refusal is None:
+                own = of_cell.get((cell.id, "control"))
+                outside = of_cell.get((plain.get((cell.control, cell.attack.name), ""), "attack"), [])
+                found[cell.id] = judge(cell.attack, of_cell[cell.id, "attack"], own if own is not None else outside)
+        return found

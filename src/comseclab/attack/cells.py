@@ -1,0 +1,102 @@
+"""From a plan to the cells of its matrix: every configuration under every attack, and the controls these need."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from comseclab.attack.base import Attack
+from comseclab.attack.dialect import dialect_of
+from comseclab.attack.registry import ATTACKS
+from comseclab.attack.spec import Arm
+from comseclab.errors import LabError
+from comseclab.plan import Case, Plan, levels
+from comseclab.plan.schema import nearest
+from comseclab.testbed.profile import LinkProfile
+from comseclab.trial.spec import ProtectionSpec, Scheduling
+
+LINK = LinkProfile(name="attack", mtu=16384)
+"""A plain switch. Frames hold a whole message each, so that an adversary need not put fragments together."""
+NOT_TIMED = Scheduling(lock_memory=False, switch_fifo_priority=None)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A configuration under an attack. `refusal`: why it makes no sense there; then nothing is run."""
+
+    case: Case
+    attack: Attack
+    refusal: str | None
+
+    @property
+    def id(self) -> str:
+        factors = self.case.factors
+        return "_".join(
+            (factors.middleware, factors.reliability, factors.protection, factors.settings, self.attack.name)
+        )
+
+    @property
+    def control(self) -> tuple[str, str, str, str]:
+        """Which configuration without protection is its control."""
+        factors = self.case.factors
+        return factors.middleware, factors.reliability, factors.settings, factors.codec
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        return ("control", "attack") if self.attack.insider and self.case.protection.base != "none" else ("attack",)
+
+
+def cells(plan: Plan, cases: Sequence[Case]) -> list[Cell]:
+    """All cells, those without protection first. Raises LabError for an attack that nobody knows."""
+    attacks = _chosen(plan)
+    found = []
+    for case in configurations(plan, cases):
+        dialect = dialect_of(case.factors.middleware)
+        factors = case.factors.model_copy(update={"protection": case.protection.base})
+        found += [
+            Cell(
+                case,
+                attack,
+                _refusal(attack, dialect.refuse(attack.name, factors) or attack.refuse(dialect, factors), case),
+            )
+            for attack in attacks
+        ]
+    return found
+
+
+def _refusal(attack: Attack, refusal: str | None, case: Case) -> str | None:
+    if refusal is None and attack.insider and case.protection.base == "none":
+        return "nobody is an insider where nobody has an identity"
+    return refusal
+
+
+def configurations(plan: Plan, cases: Sequence[Case]) -> list[Case]:
+    """What can differ in an attack's outcome: link, workload and pattern are the attack's own.
+
+    Each gets its counterpart without protection, which the attacks of outsiders need as control.
+    """
+    streams = tuple(levels.workload_streams(plan, plan.attack.workload)[:1])
+    found: dict[str, Case] = {}
+    for case in cases:
+        own = {"link": LINK.name, "workload": plan.attack.workload, "pattern": "stream"}
+        plain = {**own, "protection": "none"}
+        for update, protection in ((plain, ProtectionSpec(name="none", base="none")), (own, case.protection)):
+            factors = case.factors.model_copy(update=update)
+            made = replace(
+                case,
+                factors=factors,
+                link=LINK,
+                protection=protection,
+                streams=streams,
+                scheduling=NOT_TIMED,
+                baseline=None,
+            )
+            found.setdefault(made.id, made)
+    return sorted(found.values(), key=lambda case: (case.factors.middleware, case.protection.base != "none"))
+
+
+def _chosen(plan: Plan) -> list[Attack]:
+    if plan.attack.attacks == ["all"]:
+        return list(ATTACKS.values())
+    for name in plan.attack.attacks:
+        if name not in ATTACKS:
+            raise LabError(f'[attack] attacks: no attack "{name}"; {nearest(name, list(ATTACKS))}')
+    return [ATTACKS[name] for name in plan.attack.attacks]

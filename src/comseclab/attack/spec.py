@@ -1,0 +1,71 @@
+"""AttackSpec and AttackRecord: what goes into a trial under attack, and what comes out of it. Both are JSON."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from comseclab.results.record import Record
+from comseclab.trial.spec import Spec, TrialSpec
+
+Arm = Literal["attack", "control"]
+
+
+class AttackSpec(Spec):
+    """A trial under attack: the trial, the attack, and when the attack begins and ends, from the first message on."""
+
+    version: Literal[1] = 1
+    trial: TrialSpec
+    attack: str
+    arm: Arm = Field("attack", description="control: an insider holds the right that the attack lacks")
+    forged_nonce: str = Field(pattern="^[0-9a-f]{16}$", description="by which messages of the attacker's own are known")
+    begin_s: float
+    end_s: float
+
+
+class Phase(Record):
+    """Messages whose time to be sent lay in one phase of the trial."""
+
+    sent: int
+    delivered: int
+
+    @property
+    def lost_share(self) -> float:
+        return 1 - self.delivered / self.sent if self.sent else 0.0
+
+
+class Seen(Record):
+    """What the subscriber received and what everybody's programs and the capture show."""
+
+    before: Phase
+    during: Phase
+    after: Phase
+    altered: int = Field(0, description="receipts whose bytes neither the writer nor the attacker sent")
+    forged: int = Field(0, description="receipts that carry the attacker's nonce")
+    repeated: int = Field(0, description="genuine messages delivered again")
+    stale: int = Field(0, description="of these, delivered to a subscriber that was restarted after they were sent")
+    last_genuine: int | None = Field(None, description="index of the last message delivered, -1 for none")
+    age_before_ns: float | None = Field(None, description="median time from send to receipt before the attack")
+    age_during_ns: float | None = Field(None, description="median, messages sent during the attack; delivered ones")
+    told: list[str] = Field(default_factory=list, description="what the stack told a victim's application meanwhile")
+    crashed: dict[str, str] = Field(default_factory=dict, description="victim -> how it ended")
+    rogue_received: int = Field(0, description="genuine messages that a node of the attacker received")
+    rogue_refused: list[str] = Field(default_factory=list, description="what the attacker's node was told")
+    leaked: list[str] = Field(default_factory=list, description="what the capture shows in clear")
+    bytes_out: int = Field(0, description="bytes the victims sent to a third party during the attack")
+    injected_frames: int = 0
+    injected_bytes: int = 0
+    targeted: int = Field(0, description="frames of the stream that the attacker altered, held or dropped")
+
+
+class AttackRecord(Record):
+    """A closed trial under attack; `attack.json` of its folder."""
+
+    version: Literal[1] = 1
+    attack: str
+    arm: Arm
+    case: str
+    valid: bool
+    reasons: list[str] = Field(description="why invalid: the laboratory or the genuine stream failed")
+    seen: Seen | None
+    notes: list[str] = Field(default_factory=list, description="what the attacker did, in order")
+    versions: dict[str, str] = Field(default_factory=dict)

@@ -1,0 +1,65 @@
+"""From trials under attack to verdicts. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from comseclab.attack.base import Attack, Effect, Outcome
+from comseclab.attack.spec import AttackRecord
+
+
+class Verdict(StrEnum):
+    STOPPED = "stopped"
+    SUCCEEDED = "succeeded"
+    DETECTED = "detected"
+    DISRUPTED = "disrupted"
+    NOT_SHOWN = "not shown"
+    NOT_APPLICABLE = "not applicable"
+    INVALID = "invalid"
+
+
+ORDER = (Effect.SUCCEEDED, Effect.DETECTED, Effect.DISRUPTED, Effect.NOTHING)
+"""Where repetitions differ, the first of these that any of them shows is the cell's."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A cell's verdict over its repetitions."""
+
+    verdict: Verdict
+    text: str
+    harm: dict[str, float]
+    succeeded: int
+    repetitions: int
+    control_succeeded: int
+    race: bool
+    """Repetitions differ."""
+
+
+def judge(attack: Attack, trials: Sequence[AttackRecord], controls: Sequence[AttackRecord]) -> Judged:
+    """The verdict of a cell from its trials and those of its control (for an outsider: the cell on `none`).
+
+    Without a valid trial it is invalid. An attack that did nothing was *stopped* only where its control succeeded at
+    least once; otherwise it is *not shown*.
+    """
+    outcomes = [attack.judge(trial.seen) for trial in trials if trial.valid and trial.seen]
+    shown = sum(attack.judge(trial.seen).effect is Effect.SUCCEEDED for trial in controls if trial.valid and trial.seen)
+    if not outcomes:
+        reasons = list(dict.fromkeys(reason for trial in trials for reason in trial.reasons))
+        return Judged(Verdict.INVALID, "; ".join(reasons)[:500], {}, 0, 0, shown, race=False)
+    worst = min(outcomes, key=lambda outcome: ORDER.index(outcome.effect))
+    return Judged(
+        verdict=_verdict(worst, shown),
+        text=worst.text,
+        harm=worst.harm,
+        succeeded=sum(outcome.effect is Effect.SUCCEEDED for outcome in outcomes),
+        repetitions=len(outcomes),
+        control_succeeded=shown,
+        race=len({outcome.effect for outcome in outcomes}) > 1,
+    )
+
+
+def _verdict(worst: Outcome, control_succeeded: int) -> Verdict:
+    if worst.effect is Effect.NOTHING:
+        return Verdict.STOPPED if control_succeeded else Verdict.NOT_SHOWN
+    return Verdict(worst.effect.value)
