@@ -12,6 +12,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -348,7 +349,66 @@ def endings() -> None:
         assert process.wait(PATIENCE_S) == 0
 
 
-SCENARIOS = (traffic, loss, delays, impaired, loopback, flooding, jumbo, offloads, capture, capture_program, endings)
+def meddle(path: socket.socket, altered: bytes, dropped: bytes) -> None:
+    """Be on the path until closed: alter one payload, drop another, and send nonsense besides."""
+    while packet := path.recv(1 << 17):
+        port, frame = packet[:1], packet[9:]
+        for nonsense in (b"", port, b"\xff" + frame):
+            path.send(nonsense)
+        if frame.endswith(altered):
+            # Without UDP's checksum, as IPv4 allows.
+            path.send(port + frame[:40] + bytes(2) + frame[42 : -len(altered)] + altered.swapcase())
+        elif not frame.endswith(dropped):
+            path.send(port + frame)
+
+
+def on_path() -> None:
+    """The adversary alters, drops and injects; when it has gone, frames pass."""
+    place = FOLDER / "adversary"
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(str(place))
+    listener.listen()
+    network = Network({"robot": {}, "station": {"delay_ns": 1000}}, adversary=str(place))
+    path, _ = listener.accept()
+    thread = threading.Thread(target=meddle, args=(path, SENTINEL, b"drop me"))
+    thread.start()
+    receiver = network.socket("station")
+    receiver.bind((address(2), 5000))
+    sender = network.socket("robot")
+    for message in (b"first", SENTINEL, b"drop me", b"last"):
+        sender.sendto(message, (address(2), 5000))
+    assert [receiver.recv(100) for _ in range(3)] == [b"first", SENTINEL.swapcase(), b"last"]
+    counters = network.counters()
+    lost = counters["ports"]["robot"]["in_frames"] - counters["ports"]["station"]["out_frames"]
+    assert lost == 1, "what the adversary keeps is lost"
+    path.shutdown(socket.SHUT_RD)
+    thread.join(PATIENCE_S)
+    hardware = [
+        json.loads(shell("ip", "-n", host, "-j", "link", "show", "eth0"))[0]["address"] for host in network.hosts
+    ]
+    injected = udp_frame(*(bytes.fromhex(one.replace(":", "")) for one in hardware), b"injected")
+    path.send(b"\0" + injected)
+    assert receiver.recv(100) == b"injected"
+    path.close()
+    sender.sendto(SENTINEL, (address(2), 5000))
+    assert receiver.recv(100) == SENTINEL
+    last = network.stop()
+    assert last["ports"]["robot"]["in_frames"] - last["ports"]["station"]["out_frames"] == 0, (
+        "one dropped, one injected"
+    )
+
+
+def udp_frame(source: bytes, target: bytes, payload: bytes) -> bytes:
+    """From host 1 to port 5000 of host 2, both named by hardware address."""
+    udp = struct.pack("!HHHH", 5000, 5000, 8 + len(payload), 0) + payload
+    head = [0x45, 0, 20 + len(udp), 0, 0, 64, socket.IPPROTO_UDP, 0, *map(socket.inet_aton, (address(1), address(2)))]
+    head[7] = checksum(struct.pack("!BBHHHBBH4s4s", *head))
+    return target + source + b"\x08\x00" + struct.pack("!BBHHHBBH4s4s", *head) + udp
+
+
+SCENARIOS = (
+    traffic, loss, delays, impaired, loopback, flooding, jumbo, offloads, capture, capture_program, endings, on_path,
+)  # fmt: skip
 
 if __name__ == "__main__":
     shell("mount", "-t", "tmpfs", "tmpfs", "/run")

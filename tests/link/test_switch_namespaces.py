@@ -99,6 +99,7 @@ SWITCH = str(PROGRAMS / "comseclab-switch")
         ({"spin_ns": -1}, "spin_ns"),
         ({"fifo_priority": 100}, "fifo_priority"),
         ({"unheard_of": 1}, "unheard_of"),
+        ({"adversary": "/nowhere/adversary"}, "adversary /nowhere/adversary"),
         ({"capture": {"path": "/nowhere/x.pcapng", "frames": 1}}, "bytes"),
         ({"ports": [{"host": "a", "interface": "x", "profile": {"name": "n", "loss": 2}}] * 2}, "same host"),
     ],

@@ -1,5 +1,7 @@
 //! The hook for someone on the path.
 
+use std::os::fd::RawFd;
+
 /// Sees every frame that enters the switch, before the link of its port acts on it.
 ///
 /// To alter a frame, return another; to drop it, return nothing; to delay, inject or replay, keep frames
@@ -15,6 +17,11 @@ pub trait Adversary {
 
     /// A frame to enter the link of a port as if its host had sent it, with that port.
     fn release(&mut self, _now_ns: i64) -> Option<(usize, Vec<u8>)> {
+        None
+    }
+
+    /// What becomes readable when there may be something to release, and hangs up when there never will be again.
+    fn descriptor(&self) -> Option<RawFd> {
         None
     }
 }

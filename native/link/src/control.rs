@@ -53,6 +53,8 @@ impl Control {
         if ready <= 0 {
             return commands;
         }
+        // Who has hung up stays readable for ever.
+        self.watched[2..].iter_mut().filter(|other| other.revents & libc::POLLHUP != 0).for_each(|gone| gone.fd = -1);
         if self.watched[1].revents != 0 {
             self.take_signal();
             commands.push(Command::Stop);

@@ -1,7 +1,7 @@
 //! The switch program: interfaces joined by a [`Fabric`], one thread, frames in and out through packet sockets.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -13,6 +13,7 @@ use crate::fabric::{Departure, Fabric, Target};
 use crate::fault::Fault;
 use crate::histogram::Histogram;
 use crate::netem::Link;
+use crate::on_path::{self, OnPath};
 use crate::packet_socket::{Frames, PacketSocket, MOST_SENT_AT_ONCE};
 use crate::pcapng::{Bounds, Capture, Direction};
 use crate::profile::Profile;
@@ -43,6 +44,8 @@ pub struct Config {
     spin_ns: i64,
     ports: Vec<PortConfig>,
     capture: Option<Bounds>,
+    /// Socket of the adversary on the path; none: nobody is there.
+    adversary: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -83,6 +86,9 @@ impl Config {
         if hosts.len().min(interfaces.len()) < self.ports.len() {
             return refuse("two ports have the same host or interface", "list each host and interface once");
         }
+        if self.adversary.is_some() && self.ports.len() > on_path::MOST_PORTS {
+            return refuse("the adversary cannot tell so many ports apart", "list 256 or fewer");
+        }
         self.ports.iter().try_for_each(|port| port.profile.check())
     }
 }
@@ -115,10 +121,18 @@ struct Port {
     counters: PortCounters,
 }
 
-/// Joins the interfaces of `config` until told to stop. `adversary` sits on the path; `()` is nobody.
-pub fn run<A: Adversary>(config: &Config, adversary: A) -> Result<(), Fault> {
+/// Joins the interfaces of `config` until told to stop, with its adversary on the path.
+pub fn run(config: &Config) -> Result<(), Fault> {
+    match &config.adversary {
+        None => run_with(config, ()),
+        Some(path) => run_with(config, OnPath::connect(path, config.ports.len())?),
+    }
+}
+
+fn run_with<A: Adversary>(config: &Config, adversary: A) -> Result<(), Fault> {
+    let on_path = adversary.descriptor();
     let mut switch = Switch::open(config, adversary)?;
-    let descriptors: Vec<_> = switch.ports.iter().map(|port| port.socket.descriptor()).collect();
+    let descriptors: Vec<_> = switch.ports.iter().map(|port| port.socket.descriptor()).chain(on_path).collect();
     let mut control = Control::new(&descriptors)?;
     let granted = realtime::prepare(config.cpu, config.fifo_priority)?;
     let priority = config.fifo_priority.filter(|_| granted.realtime);

@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     fault::run("comseclab-switch", || {
         let arguments: Vec<_> = std::env::args_os().skip(1).collect();
         match arguments.as_slice() {
-            [config] => switch::run(&Config::read(Path::new(config))?, ()),
+            [config] => switch::run(&Config::read(Path::new(config))?),
             _ => Err(Fault::new("one argument is needed", "comseclab-switch CONFIG.json")),
         }
     })
