@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from comseclab.attack.scene import Scene
     from comseclab.trial.spec import Factors
 
+Control = Literal["plain", "permitted"]
+"""Of an outsider: the same attack where there is no protection. Of an insider: the same node holding the right."""
 Credentials = Literal["none", "stranger", "no-permission", "self-signed", "permitted"]
 """Of a node on the attacker's host: no identity at all; one of another authority; a valid one without the right to the
 topic; the same with a permissions document that it signed itself; a valid one that holds the right."""
@@ -58,8 +60,8 @@ class Attack(ABC):
     """A sentence: what counts as success."""
     stride: str
     """Spoofing, Tampering, Repudiation, Information disclosure, Denial of service, Elevation of privilege."""
-    insider: bool = False
-    """Its control is the same node holding the right; an outsider's, the same attack on `none`."""
+    controls: tuple[Control, ...] = ("plain",)
+    """What must succeed in the same run before the attack is called stopped."""
 
     def refuse(self, dialect: "Dialect", factors: "Factors") -> str | None:
         """Why the attack makes no sense for this configuration, or None."""
@@ -71,7 +73,7 @@ class Attack(ABC):
 
     def act(self, scene: "Scene") -> None:
         """Begin; returns soon. What was begun is undone by the scene when the attack ends."""
-        return None
+        return
 
     @abstractmethod
     def judge(self, seen: Seen) -> Outcome:

@@ -119,7 +119,8 @@ class AttackCampaign:
         found = {}
         for cell in cells:
             if cell.refusal is None:
-                own = of_cell.get((cell.id, "control"))
                 outside = of_cell.get((plain.get((cell.control, cell.attack.name), ""), "attack"), [])
-                found[cell.id] = judge(cell.attack, of_cell[cell.id, "attack"], own if own is not None else outside)
+                by_kind = {"plain": outside, "permitted": of_cell.get((cell.id, "control"), [])}
+                kinds = cell.attack.controls if cell.protected else ("plain",)
+                found[cell.id] = judge(cell.attack, of_cell[cell.id, "attack"], [by_kind[kind] for kind in kinds])
         return found

@@ -34,6 +34,10 @@ class Cell:
         )
 
     @property
+    def protected(self) -> bool:
+        return self.case.protection.base != "none"
+
+    @property
     def control(self) -> tuple[str, str, str, str]:
         """Which configuration without protection is its control."""
         factors = self.case.factors
@@ -41,7 +45,7 @@ class Cell:
 
     @property
     def arms(self) -> tuple[Arm, ...]:
-        return ("control", "attack") if self.attack.insider and self.case.protection.base != "none" else ("attack",)
+        return ("control", "attack") if "permitted" in self.attack.controls and self.protected else ("attack",)
 
 
 def cells(plan: Plan, cases: Sequence[Case]) -> list[Cell]:
@@ -63,7 +67,7 @@ def cells(plan: Plan, cases: Sequence[Case]) -> list[Cell]:
 
 
 def _refusal(attack: Attack, refusal: str | None, case: Case) -> str | None:
-    if refusal is None and attack.insider and case.protection.base == "none":
+    if refusal is None and attack.controls == ("permitted",) and case.protection.base == "none":
         return "nobody is an insider where nobody has an identity"
     return refusal
 

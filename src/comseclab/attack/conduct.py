@@ -99,7 +99,7 @@ class AttackedTrial(Trial):
         """A rogue stands on the attacker's host and wants what the node of the same role has."""
         host = self.hosts[ATTACKER]
         model = next(place for place in places.values() if place.role == rogue.role)
-        name = f"{ATTACKER}-{rogue.role}"
+        name = f"{ATTACKER}-{rogue.role}-{rogue.credentials}"
         peers = tuple(sorted({*model.peers, host.address}))
         self.rogues[rogue] = Node(name, host, rogue.role, [], [(self.spec.streams[0], 0)])
         return Place(
@@ -131,7 +131,7 @@ class AttackedTrial(Trial):
             return all(program.ended or (program.of("ready") and program.of("matched")) for program in programs)
 
         if programs:
-            wait_until([*self._all(), *programs], settled, ROGUE_TIMEOUT_S)
+            wait_until(self._all(), settled, ROGUE_TIMEOUT_S)
 
     def _all(self) -> Sequence[Program]:
         rogues = [node.program for node in self.rogues.values() if node.program]

@@ -76,7 +76,7 @@ class Dialect(ABC):
 
         A rogue node without identity publishes at the same time; this adds what no node of the stack would send.
         """
-        return None
+        return
 
     def replay(self, scene: "Scene", *, resequenced: bool) -> None:
         """Send recorded messages again: as they were, or numbered so that they look new."""

@@ -70,7 +70,7 @@ def _document(work: AttackWork, campaign: AttackCampaign, judged: dict[str, Judg
         "plan": work.plan.plan.name,
         "environment": json.loads((work.run.path / "environment.json").read_text()),
         "attacks": [
-            {"name": one.name, "title": one.title, "success": one.success, "stride": one.stride, "insider": one.insider}
+            {"name": one.name, "title": one.title, "success": one.success, "stride": one.stride, "controls": one.controls}
             for one in {cell.attack.name: cell.attack for cell in work.cells}.values()
         ],
         "cells": [_cell(cell, judged.get(cell.id), folders.get(cell.id, [])) for cell in work.cells],

@@ -36,14 +36,14 @@ class Judged:
     """Repetitions differ."""
 
 
-def judge(attack: Attack, trials: Sequence[AttackRecord], controls: Sequence[AttackRecord]) -> Judged:
-    """The verdict of a cell from its trials and those of its control (for an outsider: the cell on `none`).
+def judge(attack: Attack, trials: Sequence[AttackRecord], controls: Sequence[Sequence[AttackRecord]]) -> Judged:
+    """The verdict of a cell from its trials and those of each of its controls.
 
-    Without a valid trial it is invalid. An attack that did nothing was *stopped* only where its control succeeded at
-    least once; otherwise it is *not shown*.
+    Without a valid trial it is invalid. An attack that did nothing was *stopped* only where every control of it succeeded
+    at least once; otherwise it is *not shown*.
     """
     outcomes = [attack.judge(trial.seen) for trial in trials if trial.valid and trial.seen]
-    shown = sum(attack.judge(trial.seen).effect is Effect.SUCCEEDED for trial in controls if trial.valid and trial.seen)
+    shown = min((_successes(attack, trials_of) for trials_of in controls), default=0)
     if not outcomes:
         reasons = list(dict.fromkeys(reason for trial in trials for reason in trial.reasons))
         return Judged(Verdict.INVALID, "; ".join(reasons)[:500], {}, 0, 0, shown, race=False)
@@ -57,6 +57,10 @@ def judge(attack: Attack, trials: Sequence[AttackRecord], controls: Sequence[Att
         control_succeeded=shown,
         race=len({outcome.effect for outcome in outcomes}) > 1,
     )
+
+
+def _successes(attack: Attack, trials: Sequence[AttackRecord]) -> int:
+    return sum(attack.judge(trial.seen).effect is Effect.SUCCEEDED for trial in trials if trial.valid and trial.seen)
 
 
 def _verdict(worst: Outcome, control_succeeded: int) -> Verdict:

@@ -34,7 +34,7 @@ class InsiderPublish(Attack):
 
     success = "The subscriber is given a message of the attacker's."
     stride = "Elevation of privilege"
-    insider = True
+    controls = ("permitted",)
 
     def __init__(self, name: str, credentials: Credentials, title: str) -> None:
         self.name, self.title, self._credentials = name, title, credentials

@@ -16,9 +16,12 @@ class Subscribe(Attack):
     title = "A node without identity subscribes to the topic; and one with a valid identity that has no right to read it, where the stack has rights."
     success = "It is given a message of the genuine writer."
     stride = "Information disclosure"
+    controls = ("plain", "permitted")
 
     def rogues(self, dialect: "Dialect", *, control: bool) -> Sequence[Rogue]:
-        return (Rogue("subscriber", "none"),)
+        if control:
+            return (Rogue("subscriber", "permitted"),)
+        return Rogue("subscriber", "none"), Rogue("subscriber", "no-permission")
 
     def judge(self, seen: Seen) -> Outcome:
         if seen.rogue_received:

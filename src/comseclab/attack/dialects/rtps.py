@@ -1,10 +1,11 @@
 """RTPS, as Fast DDS and Cyclone DDS speak it (DDSI-RTPS 2.2; DDS Security 1.1)."""
 
-from comseclab.attack.dialect import Dialect, Prepared, Setting
+from dataclasses import replace
+
 from comseclab.attack.base import Rogue
+from comseclab.attack.dialect import Dialect, Prepared, Setting
 from comseclab.middleware.base import Material, Place
 from comseclab.trial.spec import ProtectionSpec
-from dataclasses import replace
 
 NONE = ProtectionSpec(name="none", base="none")
 
