@@ -26,8 +26,8 @@ from comseclab.trial import nodes as placing
 from comseclab.trial.conduct import LEAD_S, Trial
 from comseclab.trial.nodes import Node
 
-KEEP_BYTES = 65536
-"""Of each message, sent or received: all of it, for the messages that attacks are shown on."""
+KEEP_MORE = 1024
+"""Each message is kept whole, and so is one that an attack made this much longer."""
 ROGUE_TIMEOUT_S = 5.0
 """For a node of the attacker to open, and again to find whom it attacks. Most that hold no right never do."""
 CLOSE_TIMEOUT_S = 5.0
@@ -111,7 +111,7 @@ class AttackedTrial(Trial):
         self.calibrated = calibrated
         rogue = node.host.name == ATTACKER
         spec = self.spec.model_copy(update={"nonce": self.attack_spec.forged_nonce}) if rogue else self.spec
-        text = placing.config(spec, node, self.middleware, settings, calibrated, keep_bytes=KEEP_BYTES)
+        text = placing.config(spec, node, self.middleware, settings, calibrated, keep_bytes=self.spec.streams[0].max_size + KEEP_MORE)
         config = node.host.write(f"{node.name}.json", text)
         node.records.mkdir(exist_ok=True)
         argv = [self.spec.native / "comseclab-node", config]

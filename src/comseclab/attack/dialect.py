@@ -59,6 +59,8 @@ class Dialect(ABC):
             return f"{factors.middleware} has no such control message"
         if attack == "master-hijack":
             return f"{factors.middleware} has no master"
+        if attack == "reflection":
+            return f"nodes of {factors.middleware} send to nobody but whom they have a connection with"
         return None
 
     @abstractmethod
@@ -89,10 +91,12 @@ class Dialect(ABC):
         raise LabError(f"there is no control message {message}")
 
     def hijack(self, scene: "Scene") -> None:
-        """Have the master send the subscriber to the attacker's publisher."""
+        """Have the master send the subscriber to the attacker's publisher, which runs already."""
+        raise LabError("this stack has no master")
 
     def reflect(self, scene: "Scene") -> None:
-        """Send one message that makes a victim send to a third party."""
+        """Send one message that makes a victim send to a third party, the host `bystander`."""
+        raise LabError("this stack's nodes answer nobody but who asked")
 
 
 def find() -> dict[str, Dialect]:
