@@ -1,0 +1,41 @@
+"""What a stranger who sees a TCP connection may say in it (RFC 9293)."""
+
+import struct
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from comseclab.attack.frame import TCP, Frame
+from comseclab.attack.path import passes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from comseclab.attack.scene import Scene
+
+_RST = 0x04
+_HEADER = 20
+
+
+def reset(scene: "Scene") -> None:
+    """Cut the connection that the attacked stream comes in by, with one forged segment in the sender's name.
+
+    It takes its sequence number from the next segment that carries a message, and arrives just before that segment: a
+    receiver obeys a reset only if it has exactly the number expected next (RFC 9293, 3.5.3). Returns at once.
+    """
+
+    def rule(frame: Frame) -> "Iterable[tuple[float, Frame]]":
+        if frame.protocol == TCP and scene.dialect.is_message(frame, scene):
+            scene.follow(passes)
+            scene.inject_on_path(reset_of(frame))
+            scene.note(f"TCP reset to {frame.destination[0]}:{frame.destination[1]} in the name of {frame.source[0]}")
+        return ((0.0, frame),)
+
+    scene.follow(rule)
+
+
+def reset_of(segment: Frame) -> Frame:
+    """A TCP segment with RST that stands where this one does in its connection, at the same port of the switch."""
+    at = 14 + 4 * (segment.raw[14] & 0x0F)
+    ports_and_number = segment.raw[at : at + 8]
+    header = ports_and_number + struct.pack(">IBBHHH", 0, _HEADER // 4 << 4, _RST, 0, 0, 0)
+    return replace(segment, raw=segment.raw[:at] + header).with_payload(b"")
