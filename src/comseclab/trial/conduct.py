@@ -4,6 +4,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,9 @@ class Trial:
         self.wait(lambda: False, spec.drain_s)
         found.window_s = (time.monotonic_ns() - begin_ns) / 1e9
         found.counters = {name: _difference(after, counters[name]) for name, after in self._counters().items()}
-        found.processes = [usage.use(process, first) for process, first in zip(watched, before, strict=True)]
+        for process, first in zip(watched, before, strict=True):
+            with suppress(OSError):  # a program that a service started may have ended; nodes are missed elsewhere
+                found.processes.append(usage.use(process, first))
         after = usage.machine_times()
         found.steal_s = after.steal_s - machine.steal_s
         foreign = usage.foreign_share(machine, after, found.processes)

@@ -7,7 +7,7 @@ from pathlib import Path
 from comseclab.middleware.base import Service
 from comseclab.testbed.host import Host
 from comseclab.testbed.program import Daemon, ProgramFailedError, wait_until
-from comseclab.trial.usage import Watched
+from comseclab.trial.usage import Watched, family
 
 READY_TIMEOUT_S = 15.0
 POLL_S = 0.05
@@ -20,7 +20,12 @@ class Services:
     def __init__(self, log: Path) -> None:
         self._log = log
         self.programs: list[Daemon] = []
-        self.watched: list[Watched] = []
+        self._started: list[Watched] = []
+
+    @property
+    def watched(self) -> list[Watched]:
+        """All processes that the services are now: some, as roscore, are several."""
+        return [process for service in self._started for process in family(service)]
 
     def start(self, hosts: Mapping[str, Host], services: Sequence[Service]) -> None:
         """Start all, each once the one before it is ready. Raises ProgramFailedError."""
@@ -31,7 +36,7 @@ class Services:
             log = self._log / f"{service.name}.log"
             program = host.start_daemon(service.name, service.argv, log, service.environment)
             self.programs.append(program)
-            self.watched.append(Watched(service.name, service.host, program.pid))
+            self._started.append(Watched(service.name, service.host, program.pid))
             self._wait_ready(host, service)
 
     def _wait_ready(self, host: Host, service: Service) -> None:

@@ -54,6 +54,21 @@ def times(pid: int) -> Times:
     return Times(int(fields[11]) * TICK_S, int(fields[12]) * TICK_S, run_ns / 1e9, delay_ns / 1e9)
 
 
+def family(process: Watched) -> list[Watched]:
+    """The process and all that descend from it and live now; these are named after it and their program."""
+    found = [process]
+    for pid in _children(process.pid):
+        with suppress(OSError):  # it may end meanwhile
+            program = Path(f"/proc/{pid}/comm").read_text().strip()
+            found += family(Watched(f"{process.name}/{program}", process.host, pid))
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text().split()]
+
+
 def machine_times() -> MachineTimes:
     """Read /proc/stat (proc(5))."""
     fields = [int(field) * TICK_S for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
