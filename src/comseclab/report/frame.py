@@ -23,6 +23,27 @@ def render(template: str, data: RunData, *packages: str, **content: Any) -> str:
     `packages` hold templates beside the report's own.
     """
     links_unit, links = details.links(data)
+    shared = {
+        "warnings": caveats.find(data.summary, data.panels, data.records, data.specs),
+        "links": links,
+        "links_unit": links_unit,
+        "trials_line": details.trials_line(data),
+        "invalid": details.invalid(data),
+        "outcomes": details.outcomes(data),
+        "proofs": details.proofs(data),
+        "samples": details.samples(data),
+        "environment": details.environment(data),
+        "repeat": details.repeat(data),
+        "plan_text": data.plan_text,
+        "glossary": WORDS,
+        "methodology": documentation(data.path, "methodology.md"),
+        "commands": details.commands(data),
+    }
+    return fill(template, *packages, **shared | content)
+
+
+def fill(template: str, *packages: str, **content: Any) -> str:
+    """A page in the report's looks: a template that extends `shell.html.j2`; `packages` as in `render`."""
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package) for package in (*packages, "comseclab.report")]),
         autoescape=True,
@@ -32,23 +53,7 @@ def render(template: str, data: RunData, *packages: str, **content: Any) -> str:
     )
     environment.filters["tidy"] = _tidy
     return environment.get_template(template).render(
-        version=version("comseclab"),
-        css=Markup(_scheme() + _asset("page.css")),
-        js=Markup(_asset("page.js")),
-        warnings=caveats.find(data.summary, data.panels, data.records, data.specs),
-        links=links,
-        links_unit=links_unit,
-        trials_line=details.trials_line(data),
-        invalid=details.invalid(data),
-        outcomes=details.outcomes(data),
-        proofs=details.proofs(data),
-        samples=details.samples(data),
-        environment=details.environment(data),
-        repeat=details.repeat(data),
-        plan_text=data.plan_text,
-        glossary=WORDS,
-        methodology=_methodology(data.path),
-        **{"commands": details.commands(data)} | content,
+        version=version("comseclab"), css=Markup(_scheme() + _asset("page.css")), js=Markup(_asset("page.js")), **content
     )
 
 
@@ -87,9 +92,9 @@ def _asset(name: str) -> str:
     return (resources.files("comseclab.report") / "templates" / name).read_text()
 
 
-def _methodology(run: Path) -> str | None:
-    """The documentation, where the run lies in a checkout; relative, so that the pair can move."""
+def documentation(run: Path, name: str) -> str | None:
+    """A page of the documentation, where the run lies in a checkout; relative, so that the pair can move."""
     for parent in run.parents:
-        if (parent / "docs" / "methodology.md").is_file():
-            return os.path.relpath(parent / "docs" / "methodology.md", run)
+        if (parent / "docs" / name).is_file():
+            return os.path.relpath(parent / "docs" / name, run)
     return None
