@@ -53,7 +53,10 @@ def fill(template: str, *packages: str, **content: Any) -> str:
     )
     environment.filters["tidy"] = _tidy
     return environment.get_template(template).render(
-        version=version("comseclab"), css=Markup(_scheme() + _asset("page.css")), js=Markup(_asset("page.js")), **content
+        version=version("comseclab"),
+        css=Markup(_scheme() + _asset("page.css")),
+        js=Markup(_asset("page.js")),
+        **content,
     )
 
 
