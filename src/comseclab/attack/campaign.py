@@ -8,12 +8,16 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from comseclab.attack.cells import Cell
 from comseclab.attack.launch import run_attacked
 from comseclab.attack.spec import Arm, AttackRecord, AttackSpec
 from comseclab.attack.verdict import Judged, judge
+from comseclab.errors import LabError
 from comseclab.plan import Plan, Trials
 from comseclab.results.store import RunFolder
+from comseclab.trial.launch import terminate_as_exception
 
 SIDE_BY_SIDE = 2 * (os.cpu_count() or 1)
 """Trials under attack mostly wait."""
@@ -22,7 +26,8 @@ BEFORE_S, DURING_S, AFTER_S = 0.8, 1.2, 0.8
 MOST_REPEATS = 2
 """Of a trial that is invalid."""
 
-Ended = Callable[[AttackRecord], None]
+Watcher = Callable[["Job", AttackRecord, int], None]
+"""Told of each trial that is closed, and how many are left; one at a time."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +57,19 @@ def jobs(cells: Sequence[Cell], repetitions: int) -> list[Job]:
 class AttackCampaign:
     """Runs jobs; what the run folder holds already is not run again."""
 
-    def __init__(self, plan: Plan, trials: Trials, run: RunFolder, ended: Ended) -> None:
-        self._plan, self._trials, self._run, self._ended = plan, trials, run, ended
+    def __init__(self, plan: Plan, trials: Trials, run: RunFolder, watcher: Watcher) -> None:
+        self._plan, self._trials, self._run, self._watcher = plan, trials, run, watcher
         self._cancel = threading.Event()
+        self._telling = threading.Lock()
+        self._left = 0
         self.records: dict[str, AttackRecord] = {}
 
     def go(self, wanted: Sequence[Job]) -> None:
-        """Run all. On any exception the trials that run are ended first."""
-        with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-            futures: list[Future[None]] = [pool.submit(self._run_job, job) for job in wanted]
+        """Run all. On any exception, SIGTERM included, the trials that run are ended first."""
+        self._left = len(wanted)
+        with terminate_as_exception(), ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
             try:
+                futures: list[Future[None]] = [pool.submit(self._run_job, job) for job in wanted]
                 done, _ = wait(futures, return_when=FIRST_EXCEPTION)
                 for future in done:
                     future.result()
@@ -71,16 +79,21 @@ class AttackCampaign:
                 raise
 
     def _run_job(self, job: Job) -> None:
-        record = self._closed(job)
+        """Run a trial until it is valid, or has been repeated often enough; go on where the run folder stands."""
+        record = None
         for attempt in range(1 + MOST_REPEATS):
-            if record is not None and record.valid:
+            record = self._closed(job, attempt)
+            if record is None:
+                if self._cancel.is_set():
+                    return
+                record = run_attacked(self._spec(job, attempt), self._folder(job, attempt), self._cancel)
+            if record.valid:
                 break
-            if self._cancel.is_set():
-                return
-            record = run_attacked(self._spec(job, attempt), self._folder(job, attempt), self._cancel)
         assert record is not None
-        self.records[job.id] = record
-        self._ended(record)
+        with self._telling:
+            self.records[job.id] = record
+            self._left -= 1
+            self._watcher(job, record, self._left)
 
     def _folder(self, job: Job, attempt: int) -> Path:
         again = f"-again-{attempt}" if attempt else ""
@@ -91,9 +104,12 @@ class AttackCampaign:
         tried = [self._folder(job, attempt) for attempt in range(1 + MOST_REPEATS)]
         return [folder for folder in tried if (folder / "record.json").is_file()][-1]
 
-    def _closed(self, job: Job) -> AttackRecord | None:
-        path = self._folder(job, 0) / "record.json"
-        return AttackRecord.model_validate_json(path.read_text()) if path.is_file() else None
+    def _closed(self, job: Job, attempt: int) -> AttackRecord | None:
+        path = self._folder(job, attempt) / "record.json"
+        try:
+            return AttackRecord.model_validate_json(path.read_text()) if path.is_file() else None
+        except (OSError, ValidationError) as error:
+            raise LabError(f"{path} is damaged: {error}", "remove that trial's folder and resume the run") from None
 
     def _spec(self, job: Job, attempt: int) -> AttackSpec:
         dice = random.Random(f"{self._plan.plan.seed} {job.id} {attempt}")

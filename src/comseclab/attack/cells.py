@@ -6,15 +6,17 @@ from dataclasses import dataclass, replace
 from comseclab.attack.base import Attack
 from comseclab.attack.dialect import dialect_of
 from comseclab.attack.registry import ATTACKS
+from comseclab.attack.scene import ATTACKER, BYSTANDER
 from comseclab.attack.spec import Arm
 from comseclab.errors import LabError
 from comseclab.plan import Case, Plan, levels
-from comseclab.plan.schema import nearest
+from comseclab.plan.schema import Stream, nearest
 from comseclab.testbed.profile import LinkProfile
 from comseclab.trial.spec import ProtectionSpec, Scheduling
 
 LINK = LinkProfile(name="attack", mtu=16384)
 """A plain switch. Frames hold a whole message each, so that an adversary need not put fragments together."""
+ALL = "all"
 NOT_TIMED = Scheduling(lock_memory=False, switch_fifo_priority=None)
 
 
@@ -30,8 +32,23 @@ class Cell:
     def id(self) -> str:
         factors = self.case.factors
         return "_".join(
-            (factors.middleware, factors.reliability, factors.protection, factors.settings, self.attack.name)
+            (
+                factors.middleware,
+                factors.reliability,
+                factors.protection,
+                factors.codec,
+                factors.settings,
+                self.attack.name,
+            )
         )
+
+    @property
+    def title(self) -> str:
+        """The cell as a person says it."""
+        factors = self.case.factors
+        usual = {"reliability": "reliable", "codec": "cdr", "settings": "default"}
+        unusual = [level for name, usually in usual.items() if (level := getattr(factors, name)) != usually]
+        return " ".join([self.attack.name, "on", factors.middleware, factors.protection, *unusual])
 
     @property
     def protected(self) -> bool:
@@ -78,6 +95,7 @@ def configurations(plan: Plan, cases: Sequence[Case]) -> list[Case]:
     Each gets its counterpart without protection, which the attacks of outsiders need as control.
     """
     streams = tuple(levels.workload_streams(plan, plan.attack.workload)[:1])
+    _check_hosts(plan, streams[0])
     found: dict[str, Case] = {}
     for case in cases:
         own = {"link": LINK.name, "workload": plan.attack.workload, "pattern": "stream"}
@@ -98,9 +116,21 @@ def configurations(plan: Plan, cases: Sequence[Case]) -> list[Case]:
 
 
 def _chosen(plan: Plan) -> list[Attack]:
-    if plan.attack.attacks == ["all"]:
-        return list(ATTACKS.values())
-    for name in plan.attack.attacks:
-        if name not in ATTACKS:
-            raise LabError(f'[attack] attacks: no attack "{name}"; {nearest(name, list(ATTACKS))}')
-    return [ATTACKS[name] for name in plan.attack.attacks]
+    known = list(ATTACKS)
+    for key in ("attacks", "require"):
+        for name in getattr(plan.attack, key):
+            if name not in known and (key, name) != ("attacks", ALL):
+                raise LabError(f'[attack] {key}: no attack "{name}"; {nearest(name, known)}')
+    return [ATTACKS[name] for name in (known if ALL in plan.attack.attacks else plan.attack.attacks)]
+
+
+def _check_hosts(plan: Plan, stream: Stream) -> None:
+    """Raise LabError where an adversary would have no place of its own, or no path to stand on."""
+    for name in (ATTACKER, BYSTANDER):
+        if name in plan.hosts.names:
+            raise LabError(f"[hosts] names: {name} is the name of a host of the laboratory's own", "take another")
+    if stream.writer in stream.readers[:1]:
+        raise LabError(
+            f"[attack] workload {plan.attack.workload}: its first stream does not leave its host {stream.writer}",
+            "attack a stream between two hosts",
+        )

@@ -109,6 +109,7 @@ class AttackedTrial(Trial):
     def start_node(self, node: Node, settings: Mapping[str, Any], calibrated: Mapping[str, Any]) -> None:
         """As in any trial, but every message is kept, and the node's end can be a finding."""
         self.calibrated = calibrated
+        node.cpus = []  # trials side by side share all of them
         rogue = node.host.name == ATTACKER
         spec = self.spec.model_copy(update={"nonce": self.attack_spec.forged_nonce}) if rogue else self.spec
         text = placing.config(spec, node, self.middleware, settings, calibrated, keep_bytes=self.spec.streams[0].max_size + KEEP_MORE)

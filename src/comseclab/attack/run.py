@@ -1,24 +1,30 @@
 """Where the attack room meets the others: a plan becomes a run folder with `attack.json` and evidence."""
 
-import json
 import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from pydantic import ValidationError
 
 from comseclab import laboratory
-from comseclab.attack.campaign import AFTER_S, BEFORE_S, DURING_S, AttackCampaign, Ended, Job, jobs
-from comseclab.attack.cells import Cell, cells
+from comseclab.attack import matrix
+from comseclab.attack.campaign import AFTER_S, BEFORE_S, DURING_S, AttackCampaign, Job, Watcher, jobs
+from comseclab.attack.cells import LINK, Cell, cells, configurations
+from comseclab.attack.matrix import CellRow, Described, Matrix
 from comseclab.attack.verdict import Judged, Verdict
+from comseclab.errors import LabError
 from comseclab.places import native_programs
-from comseclab.plan import Case, Plan, Trials
+from comseclab.plan import Case, Plan, Trials, expand, matching
 from comseclab.results import environment
 from comseclab.results.store import RunFolder, write_atomically
 from comseclab.workload.spool import Spools
 
-VERSION = 1
+PLAN = "attack-plan.json"
+"""The plan as understood, with the configurations chosen: what a run is resumed or repeated from."""
+HEADERS_BYTES = 512
+"""What a stack may add to a message within its frame."""
 
 
 @dataclass(frozen=True)
@@ -28,78 +34,132 @@ class AttackWork:
     run: RunFolder
     plan: Plan
     cells: Sequence[Cell]
-    jobs: Sequence[Job]
+
+    @property
+    def jobs(self) -> list[Job]:
+        """Every trial of the matrix."""
+        return jobs(self.cells, self.plan.attack.repetitions)
+
+
+def chosen(plan: Plan, only: str | None) -> list[Case]:
+    """The plan's configurations, those that a filter as `protection=all-encrypt` keeps."""
+    found = configurations(plan, expand(plan))
+    return matching(found, only) if only else found
 
 
 def begin(plan: Plan, cases: Sequence[Case], plan_text: str, out: Path) -> AttackWork:
     """Make a run folder for the plan's matrix. Raises LabError when a stack is missing or `out` cannot be written."""
-    matrix = cells(plan, cases)
-    laboratory.check_installed([cell.case for cell in matrix])
+    made = cells(plan, cases)
+    laboratory.check_installed([cell.case for cell in made])
     run = RunFolder.create(out, f"{plan.plan.name}-attack")
     write_atomically(run.path / "plan.toml", plan_text)
-    run.write_json("attack-plan.json", {"plan": plan.model_dump(mode="json"), "cases": [case.id for case in cases]})
-    return AttackWork(run, plan, matrix, jobs(matrix, plan.attack.repetitions))
+    run.write_json(PLAN, {"plan": plan.model_dump(mode="json"), "cases": [case.id for case in cases]})
+    return AttackWork(run, plan, made)
 
 
-def carry_out(work: AttackWork, ended: Ended) -> dict[str, Judged]:
+def saved(path: Path) -> tuple[Plan, list[Case], str]:
+    """The plan, configurations and plan text of a run folder. Raises LabError when it is none."""
+    name = next((name for name in (PLAN, "plan.json") if (path / name).is_file()), None)
+    if name is None:
+        raise LabError(f"{path} is not a run folder", "give one that `comseclab attack` made, such as runs/latest")
+    content = RunFolder(path).read_json(name)
+    try:
+        plan = Plan.model_validate(content["plan"])
+    except ValidationError as error:
+        raise LabError(f"{path / name}: {error.errors()[0]['msg']}", "begin a new run") from None
+    expanded = expand(plan)
+    if name == PLAN:
+        expanded = configurations(plan, expanded)
+    kept = set(content["cases"])
+    return plan, [case for case in expanded if case.id in kept], (path / "plan.toml").read_text()
+
+
+def reopen(path: Path) -> AttackWork:
+    """The work of a run folder that is not finished. Raises LabError when it cannot be taken up."""
+    if not (path / PLAN).is_file():
+        raise LabError(f"{path} holds no attacks", "give a run folder that `comseclab attack` made")
+    plan, cases, _ = saved(path)
+    made = cells(plan, cases)
+    laboratory.check_installed([cell.case for cell in made])
+    return AttackWork(RunFolder(path), plan, made)
+
+
+def carry_out(work: AttackWork, watcher: Watcher) -> Matrix:
     """Run every trial that is not there yet, and write `attack.json`."""
     native = native_programs()
     about = {"duration_s": BEFORE_S + DURING_S + AFTER_S, "drain_s": 0.6, "rounds": 1}
     timed = work.plan.model_copy(update={"plan": work.plan.plan.model_copy(update=about)})
     trials = Trials(timed, Spools(work.run.spools), "switch", native)
+    campaign = AttackCampaign(timed, trials, work.run, watcher)
+    wanted = work.jobs
+    work.run.discard_unclosed()
     try:
         trials.prepare([cell.case for cell in work.cells])
+        _check_size(trials, work.cells)
         versions = {cell.case.factors.middleware: cell.case.middleware.version() for cell in work.cells}
-        work.run.write_json("environment.json", environment.describe(versions, native))
-        campaign = AttackCampaign(timed, trials, work.run, ended)
-        campaign.go(work.jobs)
+        described = environment.describe(versions, native)
+        work.run.write_json("environment.json", described)
+        campaign.go(wanted)
     finally:
         shutil.rmtree(work.run.spools, ignore_errors=True)
-    judged = campaign.judged(work.cells, work.jobs)
-    work.run.write_json("attack.json", _document(work, campaign, judged))
-    return judged
-
-
-def _document(work: AttackWork, campaign: AttackCampaign, judged: dict[str, Judged]) -> dict[str, Any]:
-    """`attack.json`, see docs/formats.md."""
+    judged = campaign.judged(work.cells, wanted)
     folders: dict[str, list[str]] = {}
-    for job in work.jobs:
+    for job in wanted:
         folders.setdefault(job.cell.id, []).append(str(campaign.folder(job).relative_to(work.run.path)))
-    return {
-        "version": VERSION,
-        "plan": work.plan.plan.name,
-        "environment": json.loads((work.run.path / "environment.json").read_text()),
-        "attacks": [
-            {"name": one.name, "title": one.title, "success": one.success, "stride": one.stride, "controls": one.controls}
+    found = Matrix(
+        plan=work.plan.plan.name,
+        environment=described,
+        attacks=[
+            Described(
+                name=one.name, title=one.title, success=one.success, stride=one.stride, controls=list(one.controls)
+            )
             for one in {cell.attack.name: cell.attack for cell in work.cells}.values()
         ],
-        "cells": [_cell(cell, judged.get(cell.id), folders.get(cell.id, [])) for cell in work.cells],
-    }
+        cells=[
+            _row(cell, judged.get(cell.id), folders.get(cell.id, []), again(cell, work.run.path)) for cell in work.cells
+        ],
+    )
+    write_atomically(work.run.path / matrix.NAME, found.model_dump_json(indent=1) + "\n")
+    return found
 
 
-def _cell(cell: Cell, found: Judged | None, folders: Sequence[str]) -> dict[str, Any]:
+def _check_size(trials: Trials, made: Sequence[Cell]) -> None:
+    """Raise LabError for messages that an adversary would have to put together from several frames."""
+    for cell in made:
+        stream = trials.spec(cell.case, number=0, pair=0, seed=0, nonce="0" * 16).streams[0]
+        if stream.max_size + HEADERS_BYTES > LINK.mtu:
+            raise LabError(
+                f"messages of {stream.max_size} B on {stream.topic} need several frames",
+                f"attack a [attack] workload of {LINK.mtu - HEADERS_BYTES} B at most, such as scan",
+            )
+
+
+def _row(cell: Cell, found: Judged | None, folders: Sequence[str], command: str) -> CellRow:
     factors = cell.case.factors
-    verdict = found.verdict if found else Verdict.NOT_APPLICABLE
-    return {
-        "middleware": factors.middleware,
-        "protection": factors.protection,
-        "reliability": factors.reliability,
-        "settings": factors.settings,
-        "attack": cell.attack.name,
-        "verdict": verdict.value,
-        "text": found.text if found else cell.refusal,
-        "succeeded": found.succeeded if found else 0,
-        "repetitions": found.repetitions if found else 0,
-        "control_succeeded": found.control_succeeded if found else 0,
-        "race": found.race if found else False,
-        "harm": found.harm if found else {},
-        "evidence": list(folders),
-        "again": again(cell),
-    }
+    return CellRow(
+        title=cell.title,
+        middleware=factors.middleware,
+        protection=factors.protection,
+        base=cell.case.protection.base,
+        reliability=factors.reliability,
+        codec=factors.codec,
+        settings=factors.settings,
+        attack=cell.attack.name,
+        verdict=found.verdict if found else Verdict.NOT_APPLICABLE,
+        text=found.text if found else cell.refusal or "",
+        succeeded=found.succeeded if found else 0,
+        repetitions=found.repetitions if found else 0,
+        control_succeeded=found.control_succeeded if found else 0,
+        race=found.race if found else False,
+        harm=found.harm if found else {},
+        evidence=list(folders),
+        again=command,
+    )
 
 
-def again(cell: Cell) -> str:
-    """The command that repeats just this cell, and its control."""
+def again(cell: Cell, run: Path) -> str:
+    """The command that repeats just this cell, and its control; from where the run was begun."""
     factors = cell.case.factors
-    chosen = f"middleware={factors.middleware},reliability={factors.reliability},protection={factors.protection},settings={factors.settings}"
-    return f"comseclab attack plan.toml --only {shlex.quote(chosen)} --attack {cell.attack.name}"
+    levels = {name: getattr(factors, name) for name in ("middleware", "reliability", "protection", "codec", "settings")}
+    only = ",".join(f"{name}={level}" for name, level in levels.items())
+    return f"comseclab attack {shlex.quote(str(run))} --only {shlex.quote(only)} --attack {cell.attack.name}"

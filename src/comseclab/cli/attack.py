@@ -1,44 +1,110 @@
 """The verb `attack`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from comseclab.attack.run import AttackWork
+    from comseclab.plan import Case, Plan
+
 
 def attack(
-    plan: Annotated[Path, typer.Argument(help="A plan file.")],
+    plan: Annotated[Path, typer.Argument(help="A plan file; or a run folder, to repeat or resume it.")],
     only: Annotated[str | None, typer.Option(help="Only these configurations, as protection=all-encrypt.")] = None,
     attacks: Annotated[list[str] | None, typer.Option("--attack", help="Only this attack; may be given again.")] = None,
+    repetitions: Annotated[
+        int | None, typer.Option(min=1, max=100, help="Trials a cell, instead of the plan's.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where run folders go.")] = Path("runs"),
+    cost: Annotated[
+        Path | None,
+        typer.Option(help="A run folder of `comseclab run`, for the page's costs.", show_default="the plan's newest"),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the newest attacks of this plan.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the cells and the expected time only.")] = False,
 ) -> None:
     """Try every attack on every configuration of a plan, inside the laboratory, and say what happened.
 
     \b
     Examples:
+      comseclab attack plans/attacks.toml --dry-run
       comseclab attack plans/attacks.toml
-      comseclab attack plans/attacks.toml --only middleware=fastdds --attack replay
+      comseclab attack plans/attacks.toml --only middleware=fastdds --attack replay --repetitions 1
+      comseclab attack plans/attacks.toml --resume
+      comseclab attack runs/latest
+
+    \b
+    Exit codes: 0 fine; 1 an attack that the plan requires to be stopped was not; 2 input or environment wrong;
+    3 cells are invalid or not shown
     """
+    from comseclab.attack import run
+    from comseclab.errors import LabError
+
+    if resume and (only or attacks or repetitions or dry_run):
+        raise LabError("a run that is resumed has its cells", "leave --only, --attack, --repetitions and --dry-run out")
+    if cost is not None and not (cost / "summary.json").is_file():
+        raise LabError(f"--cost: {cost} has no summary.json", "give a run folder that `comseclab run` finished")
+    if resume:
+        raise typer.Exit(_carry_out(run.reopen(_to_resume(plan, out)), out, cost))
+    chosen, cases, text = _choose(plan, only, attacks, repetitions)
+    if dry_run:
+        from comseclab.cli.attack_cells import show_cells
+
+        show_cells(chosen, cases)
+        return
+    raise typer.Exit(_carry_out(run.begin(chosen, cases, text, out), out, cost))
+
+
+def _choose(
+    path: Path, only: str | None, attacks: list[str] | None, repetitions: int | None
+) -> "tuple[Plan, list[Case], str]":
+    """The plan as the options change it, the configurations they leave, and the plan's text as given."""
+    from comseclab.attack import run
+    from comseclab.plan import load_plan, matching
+
+    if path.is_dir():
+        plan, cases, text = run.saved(path)
+        cases = matching(cases, only) if only else cases
+    else:
+        plan, text = load_plan(path), path.read_text()
+        cases = run.chosen(plan, only)
+    changes = {"attacks": attacks, "repetitions": repetitions}
+    changed = {key: value for key, value in changes.items() if value}
+    return plan.model_copy(update={"attack": plan.attack.model_copy(update=changed)}), cases, text
+
+
+def _to_resume(path: Path, out: Path) -> Path:
+    from comseclab.attack.run import PLAN
+    from comseclab.cli.run import newest_run
+    from comseclab.plan import load_plan
+
+    return path if path.is_dir() else newest_run(f"{load_plan(path).plan.name}-attack", out, PLAN)
+
+
+def _carry_out(work: "AttackWork", out: Path, cost: Path | None) -> int:
+    """Attack, with progress; say what was found and where it is. Returns the exit code."""
     from rich.console import Console
 
-    from comseclab import plan as plans
-    from comseclab.attack import run
+    from comseclab.attack import matrix, run
+    from comseclab.cli.attack_cells import show_verdicts
+    from comseclab.cli.progress import AttackProgress
+    from comseclab.errors import LabError
 
-    chosen = plans.load_plan(plan)
-    if attacks:
-        chosen = chosen.model_copy(update={"attack": chosen.attack.model_copy(update={"attacks": attacks})})
-    cases = plans.expand(chosen)
-    cases = plans.only(chosen, cases, only) if only is not None else cases
-    work = run.begin(chosen, cases, plan.read_text(), out)
     console = Console(stderr=True)
-    console.print(f"results: {work.run.path}")
-    judged = run.carry_out(
-        work,
-        lambda record: console.print(
-            f"{record.case} {record.attack} {record.arm}: {'valid' if record.valid else record.reasons}"
-        ),
-    )
-    for cell, found in judged.items():
-        console.print(
-            f"{cell}: {found.verdict.value} ({found.succeeded} of {found.repetitions}, control {found.control_succeeded}) {found.text}"
-        )
+    console.print(f"results: {work.run.path}", soft_wrap=True)
+    again = f"comseclab attack {work.run.path} --resume"
+    try:
+        with AttackProgress(console, len(work.jobs)) as progress:
+            found = run.carry_out(work, progress.ended)
+    except (KeyboardInterrupt, SystemExit):
+        console.print(f"interrupted; continue with: {again}", soft_wrap=True)
+        raise
+    except LabError as error:
+        raise LabError(error.cause, f"{error.remedy}; then: {again}".lstrip("; ")) from None
+    show_verdicts(console, found)
+    required = work.plan.attack.require
+    for line in matrix.broken(found.cells, required):
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+    return matrix.exit_code(found.cells, required)

@@ -2,15 +2,20 @@
 
 import time
 from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from comseclab.results.record import TrialRecord
 
+if TYPE_CHECKING:
+    from comseclab.attack.campaign import Job
+    from comseclab.attack.spec import AttackRecord
 
-class CampaignProgress:
-    """Watches a campaign (see `campaign.run.Watcher`). A context manager: the bar lives within it."""
+
+class _Bar:
+    """A context manager: the bar lives within it."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -18,9 +23,8 @@ class CampaignProgress:
         self._bar = Progress(*columns, TextColumn("{task.fields[left]}"), console=console)
         self._task = self._bar.add_task("starting", total=None, left="")
         self._done = 0
-        self._seconds = 0.0
 
-    def __enter__(self) -> "CampaignProgress":
+    def __enter__(self) -> Self:
         if self._console.is_terminal:
             self._bar.start()
         return self
@@ -29,6 +33,17 @@ class CampaignProgress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.stop()
+
+    def _say(self, line: str) -> None:
+        self._bar.console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+class CampaignProgress(_Bar):
+    """Watches a campaign (see `campaign.run.Watcher`)."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._seconds = 0.0
 
     def began(self, case: str, pair: int, number: int) -> None:
         """A trial begins."""
@@ -48,8 +63,28 @@ class CampaignProgress:
             at = time.strftime("%H:%M:%S")
             self._say(f"{at} trial {record.number}: {record.case}, pair {record.pair + 1}{outcome}; {left}")
 
-    def _say(self, line: str) -> None:
-        self._bar.console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+class AttackProgress(_Bar):
+    """Watches trials under attack, of which several run side by side (see `attack.campaign.Watcher`)."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        super().__init__(console)
+        self._begun = time.monotonic()
+        self._total = total
+        self._bar.update(self._task, description="attacking", total=total)
+
+    def ended(self, job: "Job", record: "AttackRecord", remaining: int) -> None:
+        """A trial was closed."""
+        self._done += 1
+        spent = time.monotonic() - self._begun
+        left = f"about {duration(remaining * spent / self._done)} left"
+        what = f"{job.cell.title}, {'control ' if job.arm == 'control' else ''}{job.number}"
+        self._bar.update(self._task, completed=self._total - remaining, description=what, left=left)
+        if not record.valid:
+            self._say(f"{what} is invalid: {'; '.join(record.reasons)}")
+        elif not self._console.is_terminal:
+            done = f"{self._total - remaining} of {self._total}"
+            self._say(f"{time.strftime('%H:%M:%S')} {done}: {what}; {left}")
 
 
 def duration(seconds: float) -> str:

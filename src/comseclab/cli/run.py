@@ -78,11 +78,11 @@ def run_to_resume(plan: Path, out: Path) -> Path:
     return plan if plan.is_dir() else newest_run(load_plan(plan).plan.name, out)
 
 
-def newest_run(name: str, out: Path) -> Path:
-    """The newest run folder in `out` of the plan of that name. Raises LabError when there is none."""
+def newest_run(name: str, out: Path, holds: str = "plan.json") -> Path:
+    """The newest run folder in `out` of the plan of that name, with such a file. Raises LabError when there is none."""
     from comseclab.errors import LabError
 
-    runs = sorted(folder for folder in out.glob(f"*-{name}") if (folder / "plan.json").is_file())
+    runs = sorted(folder for folder in out.glob(f"*-{name}") if (folder / holds).is_file())
     if not runs:
         raise LabError(f"no run of the plan {name} in {out}", "run it without --resume")
     return runs[-1]

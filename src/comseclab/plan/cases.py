@@ -68,6 +68,13 @@ def only(plan: Plan, cases: Sequence[Case], text: str) -> list[Case]:
 
     Raises LabError when the filter cannot be read, leaves nothing, or leaves a case without its baseline.
     """
+    kept = matching(cases, text)
+    _check_baselines(kept, plan, f"add {plan.comparison.factor}={plan.comparison.baseline} to --only")
+    return kept
+
+
+def matching(cases: Sequence[Case], text: str) -> list[Case]:
+    """As `only`, whether baselines are kept or not."""
     wanted: dict[str, list[str]] = {}
     for part in text.split(","):
         factor, _, level = part.strip().partition("=")
@@ -79,8 +86,7 @@ def only(plan: Plan, cases: Sequence[Case], text: str) -> list[Case]:
         wanted.setdefault(factor, []).append(level)
     kept = [case for case in cases if all(getattr(case.factors, key) in values for key, values in wanted.items())]
     if not kept:
-        raise LabError(f"--only {text} leaves no case", "`comseclab run PLAN --dry-run` lists them")
-    _check_baselines(kept, plan, f"add {plan.comparison.factor}={plan.comparison.baseline} to --only")
+        raise LabError(f"--only {text} leaves no case", "--dry-run lists them")
     return kept
 
 

@@ -228,6 +228,9 @@ class AttackPlan(Table):
     attacks: Levels = Field(["all"], description="names of attacks, or all")
     repetitions: int = Field(3, ge=1, le=100, description="trials of each cell, and of each control")
     workload: str = Field("scan", description="the messages that are attacked: the first stream of this workload")
+    require: Annotated[list[str], BeforeValidator(_one_or_more)] = Field(
+        [], description="attacks that every protected configuration must stop; else the exit code is 1"
+    )
 
 
 class Backend(Table):

@@ -1,0 +1,59 @@
+"""Showing a matrix of attacks: what would be run, and what was found."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from comseclab.attack.campaign import SIDE_BY_SIDE, jobs
+from comseclab.attack.cells import Cell, cells
+from comseclab.attack.matrix import Matrix
+from comseclab.attack.verdict import Verdict
+from comseclab.cli.progress import duration
+from comseclab.plan import Case, Plan
+
+TRIAL_S = 12.0
+"""One trial among those side by side, on two cores; about."""
+LOUD = (Verdict.SUCCEEDED, Verdict.DETECTED, Verdict.DISRUPTED, Verdict.NOT_SHOWN, Verdict.INVALID)
+
+
+def show_cells(plan: Plan, cases: Sequence[Case]) -> None:
+    """Print the configurations, the attacks on each, what makes no sense and why, and how long it takes."""
+    made = cells(plan, cases)
+    wanted = jobs(made, plan.attack.repetitions)
+    trials = Counter(_configuration(job.cell) for job in wanted)
+    table = Table("configuration", "attacks", "trials", title=plan.plan.description or plan.plan.name)
+    for configuration in dict.fromkeys(map(_configuration, made)):
+        tried = sum(cell.refusal is None for cell in made if _configuration(cell) == configuration)
+        table.add_row(configuration, str(tried), str(trials[configuration]))
+    console = Console()
+    console.print(table)
+    console.print(f"attacks: {', '.join(dict.fromkeys(cell.attack.name for cell in made))}", soft_wrap=True)
+    refused: dict[str, list[str]] = {}
+    for cell in made:
+        if cell.refusal:
+            refused.setdefault(f"{cell.attack.name}: {cell.refusal}", []).append(_configuration(cell))
+    if refused:
+        console.print("not applicable:")
+    for reason, where in refused.items():
+        console.print(f"  {reason} ({', '.join(where)})", soft_wrap=True, highlight=False, markup=False)
+    tried = sum(cell.refusal is None for cell in made)
+    about = duration(len(wanted) * TRIAL_S / SIDE_BY_SIDE)
+    console.print(f"{tried} cells, {len(wanted)} trials with their controls: about {about}")
+
+
+def _configuration(cell: Cell) -> str:
+    factors = cell.case.factors
+    return f"{factors.middleware} {factors.protection} {factors.reliability} {factors.codec} {factors.settings}"
+
+
+def show_verdicts(console: Console, found: Matrix) -> None:
+    """Print how many cells have each verdict, and those of protected configurations that are not stopped."""
+    for cell in found.cells:
+        if cell.verdict in LOUD and (cell.base != "none" or cell.verdict in (Verdict.NOT_SHOWN, Verdict.INVALID)):
+            count = f"{cell.succeeded} of {cell.repetitions}"
+            line = f"{cell.title}: {cell.verdict.value} ({count}, control {cell.control_succeeded}): {cell.text}"
+            console.print(line, soft_wrap=True, highlight=False, markup=False)
+    counts = Counter(cell.verdict.value for cell in found.cells)
+    console.print(", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()), highlight=False)
