@@ -48,13 +48,19 @@ def noted(folder: Path) -> Iterator[Note]:
     place = notes()
     path = place / f"{os.getpid()}-{threading.get_ident()}.json"
     try:
-        place.mkdir(mode=0o700, exist_ok=True)
-        _check_own(place)
-        yield Note(path, folder)
+        yield _write_down(place, path, folder)
     finally:
         path.unlink(missing_ok=True)
         with suppress(OSError):  # another trial of this user is still written down
             place.rmdir()
+
+
+def _write_down(place: Path, path: Path, folder: Path) -> Note:
+    while True:
+        place.mkdir(mode=0o700, exist_ok=True)
+        _check_own(place)
+        with suppress(FileNotFoundError):  # another trial ended, and took the place for empty
+            return Note(path, folder)
 
 
 def clean() -> list[str]:
