@@ -84,8 +84,8 @@ def reopen(path: Path) -> AttackWork:
     return AttackWork(RunFolder(path), plan, made)
 
 
-def carry_out(work: AttackWork, watcher: Watcher) -> Matrix:
-    """Run every trial that is not there yet, and write `attack.json`."""
+def carry_out(work: AttackWork, watcher: Watcher) -> dict[str, Judged]:
+    """Run every trial that is not there yet, and write `attack.json`. Returns the verdicts by the cells' ids."""
     native = native_programs()
     about = {"duration_s": BEFORE_S + DURING_S + AFTER_S, "drain_s": 0.6, "rounds": 1}
     timed = work.plan.model_copy(update={"plan": work.plan.plan.model_copy(update=about)})
@@ -120,7 +120,7 @@ def carry_out(work: AttackWork, watcher: Watcher) -> Matrix:
         ],
     )
     write_atomically(work.run.path / matrix.NAME, found.model_dump_json(indent=1) + "\n")
-    return found
+    return judged
 
 
 def _check_size(trials: Trials, made: Sequence[Cell]) -> None:

@@ -97,12 +97,13 @@ def _carry_out(work: "AttackWork", out: Path, cost: Path | None) -> int:
     again = f"comseclab attack {work.run.path} --resume"
     try:
         with AttackProgress(console, len(work.jobs)) as progress:
-            found = run.carry_out(work, progress.ended)
+            run.carry_out(work, progress.ended)
     except (KeyboardInterrupt, SystemExit):
         console.print(f"interrupted; continue with: {again}", soft_wrap=True)
         raise
     except LabError as error:
         raise LabError(error.cause, f"{error.remedy}; then: {again}".lstrip("; ")) from None
+    found = matrix.Matrix.read(work.run.path)
     show_verdicts(console, found)
     required = work.plan.attack.require
     for line in matrix.broken(found.cells, required):
