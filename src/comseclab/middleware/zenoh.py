@@ -98,20 +98,9 @@ class Zenoh(Middleware):
         return found[1] if found else None
 
     def prepare(self, spec: TrialSpec, places: tuple[Place, ...], folder: Path) -> Material:
-        level = LEVELS[spec.protection.base]
-        material = Material()
-        if level.carrier != "clear":
-            parties = [tls.Party(place.node, place.host, place.address) for place in places]
-            material = tls.prepare(spec.protection, parties, folder)
-        nodes = [_node(spec, place, number, material) for number, place in enumerate(places)]
-        files, publishable = dict(material.files), dict(material.publishable)
-        folder.mkdir(parents=True, exist_ok=True)
-        for node in nodes:
-            path = folder / f"{node.name}.zenoh.json"
-            path.write_text(json.dumps(_configuration(spec, node, nodes), indent=1))
-            files[node.name] = {**files.get(node.name, {}), "config": path}
-            publishable[path.name] = path
-        return Material(files, publishable)
+        material = certificates(spec, places, folder)
+        nodes = nodes_of(spec, places, material)
+        return configured({node: configuration(spec, node, nodes) for node in nodes}, material, folder)
 
     def node_settings(self, spec: TrialSpec, place: Place, material: Material) -> dict[str, Any]:
         given = spec.settings.get(self.name, {})
@@ -125,8 +114,30 @@ class Zenoh(Middleware):
         return tls.prove(capture, spec, LEVELS[spec.protection.base].carrier)
 
 
-@dataclass(frozen=True)
-class _Node:
+def certificates(spec: TrialSpec, places: Sequence[Place], folder: Path) -> Material:
+    """A certificate for each node, where the protection asks for any."""
+    if LEVELS[spec.protection.base].carrier == "clear":
+        return Material()
+    parties = [tls.Party(place.node, place.host, place.address) for place in places]
+    return tls.prepare(spec.protection, parties, folder)
+
+
+def configured(configurations: Mapping["Node", dict[str, Any]], material: Material, folder: Path) -> Material:
+    """The material with each node's configuration, `config`, written to `folder`."""
+    files, publishable = dict(material.files), dict(material.publishable)
+    folder.mkdir(parents=True, exist_ok=True)
+    for node, content in configurations.items():
+        path = folder / f"{node.name}.zenoh.json"
+        path.write_text(json.dumps(content, indent=1))
+        files[node.name] = {**files.get(node.name, {}), "config": path}
+        publishable[path.name] = path
+    return Material(files, publishable)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """What a node's configuration says of it."""
+
     name: str
     common_name: str
     """In its certificate: what access control goes by."""
@@ -136,7 +147,7 @@ class _Node:
     """Keys, see key()."""
     reads: frozenset[str]
 
-    def talks_to(self, other: "_Node") -> bool:
+    def talks_to(self, other: "Node") -> bool:
         return bool(self.writes & other.reads or self.reads & other.writes)
 
 
@@ -152,7 +163,12 @@ def key(topic: str, *, opaque: bool, codec: str) -> str:
     return path if codec == "cdr" else f"{path}/{codec}"
 
 
-def _node(spec: TrialSpec, place: Place, number: int, material: Material) -> _Node:
+def nodes_of(spec: TrialSpec, places: Sequence[Place], material: Material) -> list[Node]:
+    """The nodes of a trial, in the order in which they get their ports."""
+    return [_node(spec, place, number, material) for number, place in enumerate(places)]
+
+
+def _node(spec: TrialSpec, place: Place, number: int, material: Material) -> Node:
     opaque = {stream.topic for stream in spec.streams if not stream.type}
 
     def keys(topics: Iterable[str]) -> frozenset[str]:
@@ -162,7 +178,7 @@ def _node(spec: TrialSpec, place: Place, number: int, material: Material) -> _No
 
     files = material.files.get(place.node, {})
     link = LEVELS[spec.protection.base].link
-    return _Node(
+    return Node(
         name=place.node,
         common_name=_common_name(files["certificate"]) if files else "",
         endpoint=f"{link}/{place.address}:{FIRST_PORT + number}",
@@ -179,7 +195,7 @@ def _common_name(certificate: Path) -> str:
     return str(names[0].value)
 
 
-def _configuration(spec: TrialSpec, node: _Node, nodes: Sequence[_Node]) -> dict[str, Any]:
+def configuration(spec: TrialSpec, node: Node, nodes: Sequence[Node]) -> dict[str, Any]:
     """A session's configuration, as Zenoh's own DEFAULT_CONFIG.json5 describes it.
 
     Every node listens; it connects to those before it, so that there is one link between two nodes that have something
@@ -215,7 +231,7 @@ def _configuration(spec: TrialSpec, node: _Node, nodes: Sequence[_Node]) -> dict
     }
 
 
-def _tls(node: _Node, *, mutual: bool, verify_name: bool) -> dict[str, Any]:
+def _tls(node: Node, *, mutual: bool, verify_name: bool) -> dict[str, Any]:
     certificate, private_key = str(node.files["certificate"]), str(node.files["key"])
     listen = {"listen_certificate": certificate, "listen_private_key": private_key}
     connect = {"connect_certificate": certificate, "connect_private_key": private_key} if mutual else {}
@@ -228,7 +244,7 @@ def _tls(node: _Node, *, mutual: bool, verify_name: bool) -> dict[str, Any]:
     }
 
 
-def _access_control(node: _Node, nodes: Sequence[_Node]) -> dict[str, Any]:
+def _access_control(node: Node, nodes: Sequence[Node]) -> dict[str, Any]:
     """Nothing is allowed but what a node writes and reads, going by the common name in the other's certificate."""
     rules, subjects, policies = [], [], []
     for other in nodes:
@@ -252,7 +268,7 @@ def _access_control(node: _Node, nodes: Sequence[_Node]) -> dict[str, Any]:
     }
 
 
-def _allowed(flow: str, *, sender: _Node, receiver: _Node) -> list[dict[str, Any]]:
+def _allowed(flow: str, *, sender: Node, receiver: Node) -> list[dict[str, Any]]:
     """Rules for what one node may say to another: messages it writes, and that it reads; the rest is matching."""
     written, read = sorted(sender.writes & receiver.reads), sorted(sender.reads & receiver.writes)
     tokens = [_token("writer", sender.name, key) for key in written]
