@@ -17,7 +17,7 @@ GOLDEN = Path(__file__).parent / "golden"
 WHY_2018 = ["why-2018-fastdds", "why-2018-fastdds-reliable", "why-2018-ice"]
 
 
-@pytest.mark.parametrize("name", ["demo", "template", "dds-protections", *WHY_2018])
+@pytest.mark.parametrize("name", ["demo", "template", "dds-protections", "attacks", "two-vendors", *WHY_2018])
 def test_shipped_plan_expands_as_before(name: str) -> None:
     cases = [f"{case.id} <- {case.baseline or 'baseline'}" for case in expand(load_plan(shipped_plan(name)))]
     assert cases == (GOLDEN / f"{name}.txt").read_text().splitlines()
