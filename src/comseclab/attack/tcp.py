@@ -8,7 +8,7 @@ from comseclab.attack.frame import TCP, Frame
 from comseclab.attack.path import passes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from comseclab.attack.scene import Scene
 
@@ -31,6 +31,25 @@ def reset(scene: "Scene") -> None:
         return ((0.0, frame),)
 
     scene.follow(rule)
+
+
+def substitute(scene: "Scene", recorded: "Sequence[Frame]") -> None:
+    """Put the content of recorded segments, each once, in the place of messages that come now and are as long.
+
+    So old bytes arrive under the sequence numbers that the receiver expects, and the connection goes on.
+    Returns at once.
+    """
+    left = list(recorded)
+
+    def replaced(frame: Frame) -> "list[tuple[float, Frame]]":
+        size = len(frame.payload)
+        old = next((one for one in left if len(one.payload) == size), None)
+        if frame.protocol != TCP or old is None:
+            return [(0.0, frame)]
+        left.remove(old)
+        return [(0.0, frame.with_payload(old.payload))]
+
+    scene.on_messages(replaced)
 
 
 def reset_of(segment: Frame) -> Frame:
