@@ -15,11 +15,11 @@ from comseclab.attack.registry import attack_of
 from comseclab.attack.scene import ATTACKER, Scene
 from comseclab.attack.spec import AttackRecord, AttackSpec
 from comseclab.attack.victims import Victim
+from comseclab.errors import LabError
 from comseclab.middleware.base import Material, Place
 from comseclab.results.store import write_atomically
 from comseclab.testbed import network
 from comseclab.testbed.host import pinned
-from comseclab.testbed.namespaces import inside
 from comseclab.testbed.program import Program, ProgramFailedError, wait_until
 from comseclab.trial import clock
 from comseclab.trial import nodes as placing
@@ -71,6 +71,7 @@ class AttackedTrial(Trial):
 
     def build(self) -> None:
         """Make the hosts and join them by a switch with the adversary on the path."""
+        fence.check_fresh()
         self.make_network()
         fence.enclose(list(self.hosts.values()))
         self.path = OnPath(network.FILES / "adversary.sock")
@@ -112,11 +113,13 @@ class AttackedTrial(Trial):
         node.cpus = []  # trials side by side share all of them
         rogue = node.host.name == ATTACKER
         spec = self.spec.model_copy(update={"nonce": self.attack_spec.forged_nonce}) if rogue else self.spec
-        text = placing.config(spec, node, self.middleware, settings, calibrated, keep_bytes=self.spec.streams[0].max_size + KEEP_MORE)
+        text = placing.config(
+            spec, node, self.middleware, settings, calibrated, keep_bytes=self.spec.streams[0].max_size + KEEP_MORE
+        )
         config = node.host.write(f"{node.name}.json", text)
         node.records.mkdir(exist_ok=True)
         argv = [self.spec.native / "comseclab-node", config]
-        with inside(node.host.namespace), pinned(node.cpus):
+        with fence.within(node.host), pinned(node.cpus):
             node.program = Victim(node.name, argv, self.log / f"{node.name}.log")
 
     def start_rogues(self) -> None:
@@ -147,7 +150,10 @@ class AttackedTrial(Trial):
             if isinstance(node.program, Victim):
                 node.program.tolerated = True
         self.scene.note(f"{spec.attack} begins")
-        self.attack.act(self.scene)
+        try:
+            self.attack.act(self.scene)
+        except LabError as error:
+            self.found.reasons.append(f"the attack failed: {error}")
         self._wait_until(spec.end_s)
         self.scene.end()
         self.scene.note(f"{spec.attack} ends")

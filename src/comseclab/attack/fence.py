@@ -1,14 +1,15 @@
 """The fence around everything an adversary does: the namespaces of a running testbed of ours, and their addresses.
 
 Every socket of an adversary is opened through here. It is no defence against whoever changes this program; it keeps the
-laboratory from ever acting on anything but itself.
+laboratory from ever acting on anything but itself. A trial under attack builds its testbed in a fresh network namespace
+and then encloses it, once; from then on this process, and no other, may act on the hosts it named, and on nothing else.
 """
 
 import ipaddress
-import json
 import os
 import re
-import subprocess
+import socket
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,17 +17,58 @@ from pathlib import Path
 from comseclab.errors import LabError
 from comseclab.testbed.host import Host
 from comseclab.testbed.namespaces import inside
-from comseclab.testbed.network import FILES, SUBNET
+from comseclab.testbed.network import SUBNET
 
-_REMEDY = "attacks run inside `comseclab attack` only"
-_TESTBED = FILES / "testbed.json"
 LOCAL = ipaddress.ip_network(f"{SUBNET}.0/24")
 GROUPS = ipaddress.ip_network("224.0.0.0/4")
+_LOOPBACK = ipaddress.ip_network("127.0.0.0/8")
+_REMEDY = "attacks run inside `comseclab attack` only"
+_NET = Path("/proc/thread-self/net")
+"""What the calling thread's network namespace has."""
+_IPV4, _IPV6 = b"\x08\x00", b"\x86\xdd"
+
+Identity = tuple[int, int]
+_ours: set[Identity] = set()
+"""The namespaces of this process's testbed."""
+
+
+def check_fresh() -> None:
+    """Raise LabError unless this is the first process of its PID namespace, in a network namespace without an address.
+
+    So is the process of a trial before and after it has joined its hosts by a switch; nothing that was there before is.
+    """
+    if os.getpid() != 1:
+        raise LabError("this is not the process of a testbed", _REMEDY)
+    if (_NET / "fib_trie").read_text():
+        raise LabError("this network namespace has addresses, so it is not a testbed's", _REMEDY)
 
 
 def enclose(hosts: Sequence[Host]) -> None:
-    """Write down which namespaces are the testbed's; to be called once, by the process that made them."""
-    _TESTBED.write_text(json.dumps({"pid": os.getpid(), "namespaces": [_identity(host.namespace) for host in hosts]}))
+    """Have these hosts be the testbed; to be called once, by the process that made them. Raises LabError."""
+    check_fresh()
+    if _ours:
+        raise LabError("a testbed is enclosed here already", _REMEDY)
+    for host in hosts:
+        with inside(host.namespace):
+            _check_isolated(host)
+    _ours.update(_identity(host.namespace) for host in hosts)
+
+
+def check_testbed() -> None:
+    """Raise LabError unless this process has enclosed a testbed."""
+    if os.getpid() != 1 or not _ours:
+        raise LabError("no testbed is running here", _REMEDY)
+
+
+@contextmanager
+def within(host: Host) -> Iterator[None]:
+    """Have the calling thread in the host's namespace for the block. Raises LabError unless it is a testbed's."""
+    check_testbed()
+    if not host.namespace.exists() or _identity(host.namespace) not in _ours:
+        raise LabError(f"{host.namespace} is no namespace of this testbed", _REMEDY)
+    with inside(host.namespace):
+        _check_isolated(host)
+        yield
 
 
 def check_address(address: str) -> str:
@@ -40,34 +82,31 @@ def check_address(address: str) -> str:
     return address
 
 
-@contextmanager
-def within(host: Host) -> Iterator[None]:
-    """Have the calling thread in the host's namespace for the block. Raises LabError unless it is a testbed's."""
-    _check_testbed(host.namespace)
-    with inside(host.namespace):
-        _check_isolated()
-        yield
+def check_frame(raw: bytes) -> None:
+    """Raise LabError when an Ethernet frame is for an address that is not a testbed's. Its source may be made up."""
+    if raw[12:14] == _IPV6:
+        raise LabError("a testbed has no IPv6", _REMEDY)
+    if raw[12:14] == _IPV4:
+        if len(raw) < 34:
+            raise LabError("a frame ends before its IPv4 header does", _REMEDY)
+        check_address(socket.inet_ntoa(raw[30:34]))
 
 
-def _check_testbed(namespace: Path) -> None:
-    try:
-        made = json.loads(_TESTBED.read_text())
-    except (OSError, ValueError):
-        raise LabError("no testbed is running here", _REMEDY) from None
-    if made.get("pid") != os.getpid() or os.getpid() != 1:
-        raise LabError("this is not the process of a testbed", _REMEDY)
-    if _identity(namespace) not in made["namespaces"]:
-        raise LabError(f"{namespace} is no namespace of this testbed", _REMEDY)
-
-
-def _check_isolated() -> None:
-    """No interface here has an address that a testbed would not give it, so nothing leads out."""
-    shown = subprocess.run(["ip", "-4", "-oneline", "address"], capture_output=True, text=True, check=True).stdout
-    for address in re.findall(r"inet ([0-9.]+)", shown):
-        if not ipaddress.ip_address(address).is_loopback:
+def _check_isolated(host: Host) -> None:
+    """The calling thread is on this host, and nothing leads out of it: all its routes end in the testbed."""
+    addresses = re.findall(r"-- ([0-9.]+)\n +/32 host LOCAL", (_NET / "fib_trie").read_text())
+    if host.address not in addresses:
+        raise LabError(f"{host.namespace} is not the host with the address {host.address}", _REMEDY)
+    for address in addresses:
+        if ipaddress.ip_address(address) not in _LOOPBACK:
             check_address(address)
+    for line in (_NET / "route").read_text().splitlines()[1:]:
+        destination, gateway, mask = (socket.inet_ntoa(struct.pack("=I", int(line.split()[n], 16))) for n in (1, 2, 7))
+        network = ipaddress.ip_network(f"{destination}/{mask}")
+        if gateway != "0.0.0.0" or not (network.subnet_of(LOCAL) or network.subnet_of(GROUPS)):
+            raise LabError(f"a route leads out of {host.namespace}: {network} by {gateway}", _REMEDY)
 
 
-def _identity(namespace: Path) -> list[int]:
+def _identity(namespace: Path) -> Identity:
     found = namespace.stat()
-    return [found.st_dev, found.st_ino]
+    return found.st_dev, found.st_ino

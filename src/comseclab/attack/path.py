@@ -1,6 +1,6 @@
 """Someone on the path: every frame that enters the switch passes through here, and goes on as a rule says.
 
-The other end is the switch's hook (docs/formats.md, Switch): frames come in packets of a Unix socket and go back in them.
+The other end is the switch's hook (docs/formats.md, Switch): frames come in packets of a Unix socket and go back so.
 """
 
 import heapq
@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from comseclab.attack import fence, limits
 from comseclab.attack.frame import Frame
+from comseclab.errors import LabError
 
 REMEMBERED = 20_000
 """Frames kept to learn from."""
@@ -33,11 +35,15 @@ class OnPath:
     """The adversary's end of the hook, with a thread of its own from `start` to `stop`."""
 
     def __init__(self, path: Path) -> None:
+        """`path`: where the switch will connect. Raises LabError where no testbed runs."""
+        fence.check_testbed()
         self.path = path
-        self.rule: Rule = passes
+        self._rule: Rule = passes
+        self._ruling = threading.RLock()
         self.seen: deque[Frame] = deque(maxlen=REMEMBERED)
         self.failure: Exception | None = None
         """What a rule raised; the frame then passed untouched, and so does everything after it."""
+        self._added = limits.Budget()
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listener.bind(str(path))
         self._listener.listen(1)
@@ -50,6 +56,11 @@ class OnPath:
     def start(self) -> None:
         """Wait for the switch in the background."""
         self._thread.start()
+
+    def follow(self, rule: Rule) -> None:
+        """Treat every frame by this rule from now on; when this returns, no other is at work."""
+        with self._ruling:
+            self._rule = rule
 
     def inject(self, frame: Frame) -> None:
         """Have a frame enter the switch as if the host at its port had sent it."""
@@ -88,16 +99,29 @@ class OnPath:
         port, at_ns = struct.unpack_from("<Bq", packet)
         frame = Frame(port, packet[9:], at_ns)
         self.seen.append(frame)
-        try:
-            following = list(self.rule(frame))
-        except Exception as error:  # a rule that fails must not hold up the testbed; the trial is invalid
-            self.failure, self.rule, following = error, passes, [(0.0, frame)]
+        with self._ruling:
+            try:
+                following = self._allowed(frame, list(itertools.islice(self._rule(frame), limits.MOST_FOR_ONE + 1)))
+            except Exception as error:  # a rule that fails must not hold up the testbed; the trial is invalid
+                self.failure, self._rule, following = error, passes, [(0.0, frame)]
         now = time.monotonic()
         for delay_s, goes_on in following:
             if delay_s:
                 heapq.heappush(self._held, (now + delay_s, next(self._numbers), goes_on))
             else:
                 self._give(goes_on)
+
+    def _allowed(self, frame: Frame, following: list[tuple[float, Frame]]) -> list[tuple[float, Frame]]:
+        """What goes on in place of the frame, if all of it may. Raises LabError."""
+        if len(following) > limits.MOST_FOR_ONE:
+            raise LabError(f"more than {limits.MOST_FOR_ONE} frames would go on in place of one")
+        for _, extra in following[1:]:
+            self._added.spend(len(extra.raw))
+        for delay_s, goes_on in following:
+            limits.check_held(delay_s)
+            if goes_on.raw is not frame.raw:
+                fence.check_frame(goes_on.raw)
+        return following
 
     def _release(self) -> None:
         now = time.monotonic()

@@ -3,8 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,6 +39,8 @@ class Scene:
         """Set when the attack ends: whoever goes on sending looks at it."""
         self._restart = restart
         self._injected = log
+        self._listeners: list[socket.socket] = []
+        self._raw: socket.socket | None = None
         self._written = 0
 
     # What the attacker knows.
@@ -79,39 +80,47 @@ class Scene:
 
     def follow(self, rule: Rule) -> None:
         """From now on treat every frame on the path by this rule."""
-        self.path.rule = rule
+        self.path.follow(rule)
 
     def inject_on_path(self, frame: Frame) -> None:
         """Have a frame enter the switch at its port, as if that host had sent it."""
+        fence.check_frame(frame.raw)
         self._account(frame.raw)
         self.path.inject(frame)
 
     def inject(self, raw: bytes) -> None:
         """Send an Ethernet frame from the attacker's host. Its sender's address may be made up, its target's not."""
-        frame = Frame(0, raw)
-        if frame.protocol:
-            fence.check_address(frame.destination[0])
-        with self.packet_socket() as out:
-            self._account(raw)
-            out.send(raw)
+        fence.check_frame(raw)
+        self._account(raw)
+        self._raw = self._raw or self.packet_socket()
+        self._raw.send(raw)
 
-    @contextmanager
-    def packet_socket(self) -> Iterator[socket.socket]:
-        """A raw socket on the attacker's interface."""
+    def packet_socket(self) -> socket.socket:
+        """A raw socket on the attacker's interface, to be closed by who asks for it. Send with `say`."""
         with fence.within(self.attacker):
-            out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-            out.bind((self.attacker.interface, 0))
-        with out:
-            yield out
+            opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+            opened.bind((self.attacker.interface, 0))
+        return opened
 
     def connect(self, address: str, port: int, timeout_s: float = 2.0) -> socket.socket:
         """A TCP connection from the attacker's host. Raises OSError when it is refused."""
         fence.check_address(address)
+        self.budget.spend(0)
         with fence.within(self.attacker):
             return socket.create_connection((address, port), timeout_s)
 
+    def listen(self, timeout_s: float = 0.2) -> socket.socket:
+        """A TCP port of the attacker's host, open until the attack ends. Its `accept` waits no longer than the time."""
+        with fence.within(self.attacker):
+            listener = socket.create_server((self.attacker.address, 0), backlog=8)
+        listener.settimeout(timeout_s)
+        self._listeners.append(listener)
+        return listener
+
     def say(self, connection: socket.socket, content: bytes) -> None:
-        """Send on a connection of the attacker's."""
+        """Send on a socket of the attacker's."""
+        if connection.family == socket.AF_PACKET:
+            fence.check_frame(content)
         self._account(content)
         connection.sendall(content)
 
@@ -126,11 +135,15 @@ class Scene:
             rogue.send({"command": "start", "round": 0, "at_ns": time.monotonic_ns() + 50_000_000})
 
     def end(self) -> None:
-        """End the attack: the path is free again, senders stop."""
+        """End the attack: the path is free again, senders stop, and nothing more can be sent."""
         self.ended.set()
         self.follow(passes)
+        self.budget.close()
+        for opened in [*self._listeners, *([self._raw] if self._raw else [])]:
+            opened.close()
 
     def _account(self, content: bytes) -> None:
+        fence.check_testbed()
         self.budget.spend(len(content))
         if self._written < KEPT_INJECTED:
             self._written += 1
