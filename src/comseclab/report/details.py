@@ -144,21 +144,29 @@ def samples(data: RunData) -> list[dict[str, str]]:
 
 def environment(data: RunData) -> list[dict[str, Any]]:
     """Groups of facts: `environment.json` as it stands, what trials pinned and set, and the stacks' own versions."""
+    run = [("Pinning", text) for text in _pinning(data)]
+    stacks = dict.fromkeys(_stack(record) for record in data.records)
+    run += [("Transport", text) for text in stacks if text]
+    own = {name: value for record in data.records for name, value in record.sysctls.items()}
+    return machine(data.summary.environment, run, own)
+
+
+def machine(
+    described: Mapping[str, Any], run: Sequence[tuple[str, str]] = (), sysctls: Mapping[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """Groups of facts from `environment.json`, and what a run adds to it."""
     plain: list[tuple[str, str]] = []
     groups: list[dict[str, Any]] = []
-    for name, value in data.summary.environment.items():
+    for name, value in described.items():
         if name == "clock" and isinstance(value, dict):
             groups.append({"title": "Clock", "facts": list(_clock(value))})
         elif isinstance(value, dict):
             groups.append({"title": _title(name), "facts": list(_facts(value))})
         else:
             plain.append((_title(name), _text(name, value)))
-    plain += [("Pinning", text) for text in _pinning(data)]
-    stacks = dict.fromkeys(_stack(record) for record in data.records)
-    plain += [("Transport", text) for text in stacks if text]
-    own = {name: value for record in data.records for name, value in record.sysctls.items()}
-    if own:
-        groups.append({"title": "Settings in the trials' namespaces", "facts": sorted(own.items())})
+    plain += run
+    if sysctls:
+        groups.append({"title": "Settings in the trials' namespaces", "facts": sorted(sysctls.items())})
     return [*groups, *([{"title": "Run", "facts": plain}] if plain else [])]
 
 

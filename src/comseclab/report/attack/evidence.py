@@ -1,0 +1,160 @@
+"""A cell's evidence: what was done, what was seen in each trial, and the files that show it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from comseclab.attack.matrix import CellRow, Described
+from comseclab.attack.registry import ATTACKS
+from comseclab.attack.spec import AttackRecord, Seen
+from comseclab.errors import LabError
+from comseclab.report import units
+from comseclab.report.attack import looks
+from comseclab.report.attack.run import AttackRun, Configuration, anchor
+
+FIRST = ("record.json", "spec.json", "evidence/wire.pcapng", "evidence/delivered.txt", "evidence/injected.hex")
+"""What a reviewer opens first; documents and logs follow."""
+COUNTED = {
+    "altered": "altered",
+    "forged": "forged",
+    "repeated": "repeated",
+    "stale": "from before a restart",
+    "rogue_received": "read by the attacker",
+}
+
+
+def groups(run: AttackRun) -> list[dict[str, Any]]:
+    """All cells, by configuration."""
+    described = {attack.name: attack for attack in run.attacks}
+    return [
+        {
+            "name": configuration.name,
+            "marks": [looks.mark(cell) for cell in run.row(configuration)],
+            "cells": [_cell(run, cell, described[cell.attack]) for cell in run.row(configuration)],
+        }
+        for configuration in run.configurations
+    ]
+
+
+def _cell(run: AttackRun, cell: CellRow, attack: Described) -> dict[str, Any]:
+    trials = [_trial(run.path, folder, cell.attack) for folder in cell.evidence]
+    return looks.mark(cell) | {
+        "id": anchor(cell),
+        "verdict": cell.verdict.value,
+        "means": looks.LOOKS[cell.verdict].means,
+        "text": cell.text,
+        "done": attack.title,
+        "success": attack.success,
+        "stride": attack.stride,
+        "counts": _counts(cell),
+        "controls": list(_controls(run, cell, attack)),
+        "race": cell.race,
+        "harm": [_harm(name, value) for name, value in cell.harm.items()],
+        "trials": trials,
+        "versions": ", ".join(dict.fromkeys(trial["versions"] for trial in trials if trial["versions"])),
+        "again": cell.again,
+    }
+
+
+def _counts(cell: CellRow) -> str:
+    if not cell.repetitions:
+        return ""
+    return f"succeeded in {cell.succeeded} of {cell.repetitions} valid repetition{'s' if cell.repetitions > 1 else ''}"
+
+
+def _controls(run: AttackRun, cell: CellRow, attack: Described) -> Iterator[dict[str, str]]:
+    """What had to succeed before the cell may be called stopped."""
+    if not cell.repetitions or not Configuration.of(cell).protected:
+        return
+    if "plain" in attack.controls:
+        plain = run.control(cell)
+        told = f"{plain.verdict.value}, {plain.succeeded} of {plain.repetitions}" if plain else "not run"
+        yield {
+            "text": f"the same attack without protection: {told}",
+            "href": looks.mark(plain)["href"] if plain else "",
+        }
+    if "permitted" in attack.controls:
+        yield {"text": "the same node holding the right: see the trials named control", "href": ""}
+    yield {"text": f"the control that succeeded least did so {cell.control_succeeded} times", "href": ""}
+
+
+def _harm(name: str, value: float) -> str:
+    """`lost_share` 0.5 -> `lost share 50 %`; `older_ms` 401 -> `older 401 ms`."""
+    words = name.replace("_", " ")
+    if "share" in name:
+        return f"{words} {units.percent(value)} %"
+    if name.endswith(("_ms", "_ns", "_s")):
+        named, unit = name.rsplit("_", 1)
+        return f"{named.replace('_', ' ')} {units.digits(value)} {unit}"
+    return f"{words} {units.digits(value)}"
+
+
+def _trial(run: Path, folder: str, attack: str) -> dict[str, Any]:
+    """One trial: what it showed, and links to its files, relative to the page."""
+    record, seed = _record(run / folder), _seed(run / folder)
+    arm, _, number = Path(folder).name.rpartition("_")[2].partition("-")
+    found: dict[str, Any] = {"name": f"{arm} {number.replace('-', ' ')}", "folder": folder, "seed": seed}
+    found["files"] = [{"href": f"{folder}/{name}", "name": Path(name).name} for name in _files(run / folder)]
+    if record is None:
+        return found | {"outcome": "its record is no longer there", "seen": "", "told": [], "versions": ""}
+    return found | {
+        "outcome": _outcome(record, attack),
+        "seen": _seen(record.seen) if record.seen else "",
+        "told": _told(record),
+        "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
+    }
+
+
+def _record(folder: Path) -> AttackRecord | None:
+    path = folder / "record.json"
+    try:
+        return AttackRecord.model_validate_json(path.read_text()) if path.is_file() else None
+    except (OSError, ValidationError):
+        raise LabError(f"{path} is damaged", "remove that trial's folder and resume the run") from None
+
+
+def _seed(folder: Path) -> str:
+    try:
+        return str(json.loads((folder / "spec.json").read_text())["trial"]["seed"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "not known"
+
+
+def _files(folder: Path) -> list[str]:
+    there = [str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
+    kept = [name for name in there if not name.startswith(("records/", "."))]
+    return [name for name in FIRST if name in kept] + [name for name in kept if name not in FIRST]
+
+
+def _outcome(record: AttackRecord, attack: str) -> str:
+    if not record.valid or record.seen is None:
+        return f"invalid: {'; '.join(record.reasons)}"
+    if attack not in ATTACKS:
+        return "valid"
+    outcome = ATTACKS[attack].judge(record.seen)
+    harm = ", ".join(_harm(name, value) for name, value in outcome.harm.items())
+    return f"{outcome.effect.value}: {outcome.text}" + (f" ({harm})" if harm else "")
+
+
+def _seen(seen: Seen) -> str:
+    """Messages delivered of those sent, in each phase; and what else stands in the subscriber's list."""
+    phases = {"before": seen.before, "during": seen.during, "after": seen.after}
+    parts = [f"{name} {phase.delivered}/{phase.sent}" for name, phase in phases.items()]
+    parts += [f"{count} {words}" for name, words in COUNTED.items() if (count := getattr(seen, name))]
+    if seen.injected_frames:
+        parts.append(f"{seen.injected_frames} frames injected")
+    if seen.targeted:
+        parts.append(f"{seen.targeted} frames altered, held or dropped")
+    return ", ".join(parts)
+
+
+def _told(record: AttackRecord) -> list[str]:
+    """What the stack told somebody, crashes first."""
+    if record.seen is None:
+        return []
+    crashed = [f"{node} ended with {how}" for node, how in record.seen.crashed.items()]
+    refused = [f"to the attacker: {text}" for text in record.seen.rogue_refused]
+    return [*crashed, *(f"to a victim: {text}" for text in record.seen.told), *refused][:8]

@@ -1,0 +1,49 @@
+"""How verdicts look: a mark, a word and a pattern each, so that no colour is needed to tell them apart."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from comseclab.attack.matrix import CellRow
+from comseclab.attack.verdict import Verdict
+from comseclab.report.attack.run import anchor
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a verdict shows beside the pattern that attack.css draws for its kind."""
+
+    mark: str
+    means: str
+
+
+LOOKS = {
+    Verdict.SUCCEEDED: Look("✕", "the attack did what it was meant to, in at least one repetition"),
+    Verdict.DETECTED: Look("!", "harm was done, and the stack told a victim's application meanwhile"),
+    Verdict.DISRUPTED: Look("~", "nothing was forged, but the genuine stream was lost"),
+    Verdict.STOPPED: Look("✓", "nothing happened, while the same attack succeeded in its positive control"),
+    Verdict.NOT_SHOWN: Look("?", "nothing happened, and the positive control failed: this says nothing"),
+    Verdict.INVALID: Look("∅", "the genuine stream failed before the attack began, or the laboratory did"),
+    Verdict.NOT_APPLICABLE: Look("–", "the attack makes no sense here; the cell says why"),
+}
+HARMFUL = (Verdict.SUCCEEDED, Verdict.DETECTED, Verdict.DISRUPTED)
+UNDECIDED = (Verdict.NOT_SHOWN, Verdict.INVALID)
+
+
+def kind(verdict: Verdict) -> str:
+    """The class of a verdict."""
+    return verdict.value.replace(" ", "-")
+
+
+def mark(cell: CellRow) -> dict[str, Any]:
+    """A cell as a link to its evidence shows it."""
+    told = f"{cell.title}: {cell.verdict.value}"
+    if cell.repetitions:
+        told += f", {cell.succeeded} of {cell.repetitions}"
+    return {
+        "attack": cell.attack,
+        "kind": kind(cell.verdict),
+        "mark": LOOKS[cell.verdict].mark,
+        "count": f"{cell.succeeded}/{cell.repetitions}" if cell.race else "",
+        "told": told + (", a race" if cell.race else ""),
+        "href": f"#{anchor(cell)}",
+    }
