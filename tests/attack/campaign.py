@@ -35,7 +35,7 @@ def run_cells(
     plan = checked_plan(content, Path.cwd() / "cells.toml")
     with tempfile.TemporaryDirectory(prefix="comseclab-cells-") as folder:
         work = run.begin(plan, plans.expand(plan), "", out or Path(folder))
-        judged = run.carry_out(work, lambda _: None)
+        judged = run.carry_out(work, lambda *_: None)
     return {
         (cell.case.factors.protection, cell.attack.name): judged.get(cell.id)
         or Judged(Verdict.NOT_APPLICABLE, cell.refusal or "", {}, 0, 0, 0, race=False)
