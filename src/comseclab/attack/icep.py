@@ -73,8 +73,7 @@ def target_of(call: bytes) -> Identity:
     """Whom a request calls. Raises ValueError for bytes that are no request."""
     if not call.startswith(HEADER) or call[8] != REQUEST:
         raise ValueError("no request of Ice")
-    name, rest = take_string(call[HEADER_BYTES + 4 :])
-    return Identity(name, take_string(rest)[0])
+    return take_identity(call[HEADER_BYTES + 4 :])[0]
 
 
 def reply(received: bytes) -> Reply:
@@ -123,12 +122,18 @@ def take_string(data: bytes) -> tuple[str, bytes]:
     return rest[:length].decode(errors="replace"), rest[length:]
 
 
+def take_identity(data: bytes) -> tuple[Identity, bytes]:
+    """An identity, with which a proxy begins too, and what follows. Raises ValueError when the data ends too early."""
+    name, rest = take_string(data)
+    category, rest = take_string(rest)
+    return Identity(name, category), rest
+
+
 def take_identities(data: bytes) -> list[Identity]:
     """A sequence of identities. Raises ValueError when the data ends too early."""
     count, rest = take_size(data)
     found = []
     for _ in range(count):
-        name, rest = take_string(rest)
-        category, rest = take_string(rest)
-        found.append(Identity(name, category))
+        identity, rest = take_identity(rest)
+        found.append(identity)
     return found

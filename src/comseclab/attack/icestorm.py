@@ -1,8 +1,7 @@
 """A stranger who calls objects of Ice over TCP connections of its own: IceStorm's, and a subscriber's.
 
 Ice 3.7: the side that accepts a connection speaks first, with a message ValidateConnection; the other waits for it.
-Names of IceStorm's objects as the broker hands them out itself, to whoever asks: `IceStorm/topic.<name>` and
-`IceStorm/topic.<name>.publish`.
+A topic's object has the name `IceStorm/topic.<name>`, as the broker tells whoever asks.
 """
 
 import socket
@@ -45,11 +44,6 @@ def topic(scene: "Scene") -> Identity:
     )
     name = stream.topic if codec == "cdr" else f"{stream.topic}/{codec}"
     return Identity(f"topic.{name}", "IceStorm")
-
-
-def publisher(scene: "Scene") -> Identity:
-    """What a publisher of the attacked topic sends to."""
-    return Identity(f"{topic(scene).name}.publish", "IceStorm")
 
 
 def ask(scene: "Scene", address: str, port: int, calls: Sequence[Call]) -> list[Reply] | None:

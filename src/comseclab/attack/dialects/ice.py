@@ -70,8 +70,10 @@ class Ice(Dialect):
     def forge(self, scene: "Scene") -> None:
         """Publish at the broker, and push to the subscriber itself as only the broker should."""
         message = _forged(scene)
-        topic = icestorm.publisher(scene)
-        icestorm.ask(scene, scene.writer.address, PUBLISH_PORT, [Call(topic, "push", message)] * FORGED)
+        topic = Call(icestorm.topic(scene), "getPublisher", idempotent=True)
+        replies = icestorm.ask(scene, scene.writer.address, MANAGER_PORT, [topic])
+        publisher = icep.take_identity(replies[0].results)[0] if replies else topic.target
+        icestorm.ask(scene, scene.writer.address, PUBLISH_PORT, [Call(publisher, "push", message)] * FORGED)
         if place := _subscriber(scene):
             address, port, subscriber = place
             icestorm.ask(scene, address, port, [Call(subscriber, "push", message)] * FORGED)
