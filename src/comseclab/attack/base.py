@@ -48,6 +48,8 @@ class Outcome:
     effect: Effect
     text: str
     harm: dict[str, float] = field(default_factory=dict)
+    reached: bool = False
+    """The attack did what it is for, noticed or not: what its positive control must show."""
 
 
 class Attack(ABC):

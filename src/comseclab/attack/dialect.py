@@ -4,16 +4,17 @@ A stack, or a protection that comes later, joins the attacks with one file in `d
 method has a default that is right for a stack of which nothing special is known.
 """
 
+import functools
 import importlib
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import comseclab.attack.dialects
-from comseclab.attack.base import Credentials, Rogue
+from comseclab.attack.base import Rogue
 from comseclab.attack.frame import Frame
 from comseclab.errors import LabError
 from comseclab.middleware.base import Material, Middleware, Place
@@ -21,6 +22,8 @@ from comseclab.trial.spec import Factors, TrialSpec
 
 if TYPE_CHECKING:
     from comseclab.attack.scene import Scene
+
+OWN = "own"
 
 
 @dataclass(frozen=True)
@@ -99,24 +102,17 @@ class Dialect(ABC):
         raise LabError("this stack's nodes answer nobody but who asked")
 
 
-def find() -> dict[str, Dialect]:
-    """Every dialect, by the names of its stacks."""
+@functools.cache
+def dialects() -> dict[str, Dialect]:
+    """Every dialect, by the names of its stacks. Not at import: dialects import this module."""
     package = comseclab.attack.dialects
     modules = (
-        importlib.import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__)
+        importlib.import_module(f"{package.__name__}.{one.name}") for one in pkgutil.iter_modules(package.__path__)
     )
-    dialects: Sequence[Dialect] = [module.DIALECT for module in modules if hasattr(module, "DIALECT")]
-    return {stack: dialect for dialect in dialects for stack in dialect.stacks}
-
-
-DIALECTS = find()
+    found: Sequence[Dialect] = [module.DIALECT for module in modules if hasattr(module, "DIALECT")]
+    return {stack: dialect for dialect in found for stack in dialect.stacks}
 
 
 def dialect_of(middleware: str) -> Dialect:
-    """The dialect of a stack. Raises LabError for one that has none."""
-    if middleware not in DIALECTS:
-        raise LabError(f"no attack knows the middleware {middleware}", f"take one of {', '.join(DIALECTS)}")
-    return DIALECTS[middleware]
-
-
-__all__ = ["DIALECTS", "Callable", "Credentials", "Dialect", "Prepared", "Setting", "dialect_of"]
+    """The dialect of a stack; for one that has none, that of the user's own transports."""
+    return dialects().get(middleware, dialects()[OWN])

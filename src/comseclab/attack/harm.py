@@ -26,6 +26,13 @@ def availability(seen: Seen, otherwise: str) -> Outcome:
     return Outcome(Effect.DETECTED if seen.told else Effect.DISRUPTED, text, harm)
 
 
+def harmed(seen: Seen, text: str, harm: dict[str, float], *, reached: bool) -> Outcome:
+    """For attacks of harm. One that the stack tells the application of is detected: more no stack can do about most."""
+    if not reached:
+        return Outcome(Effect.NOTHING, text, harm)
+    return Outcome(Effect.DETECTED if seen.told else Effect.SUCCEEDED, text, harm, reached=True)
+
+
 def lost(phase: Phase, count: int) -> bool:
     """Whether so many messages of a phase make the stream lost."""
     return phase.sent > 0 and count > LOST_SHARE * phase.sent

@@ -1,10 +1,12 @@
-"""What the capture of a trial shows in clear to whoever listens."""
+"""What the capture of a trial shows: in clear to whoever listens, and who sent what to whom."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from comseclab.attack.frame import Frame
+from comseclab.attack.frame import TCP, UDP, Frame
 from comseclab.protection.proof import sentinels
-from comseclab.protection.wire import frames
+from comseclab.protection.wire import crossings, frames
+from comseclab.testbed.network import hardware_of
 from comseclab.trial.spec import TrialSpec
 
 
@@ -26,6 +28,27 @@ def find(capture: Path, spec: TrialSpec) -> list[str]:
     return [what for what in signs if what in found]
 
 
-def bytes_to(capture: Path, address: str) -> int:
-    """Bytes of the frames in the capture that go to an address, each counted where it entered the switch."""
-    return sum(len(raw) for raw in frames(capture) if Frame(0, raw).destination[0] == address) // 2
+def bytes_to(capture: Path, address: str, senders: set[int]) -> int:
+    """Bytes of the UDP and TCP frames to an address that entered the switch at the ports of `senders`.
+
+    Not what leaves it, for frames to an address of which nothing was heard yet leave at every port. Error messages of a
+    sender's kernel (ICMP) are none of the stack's.
+    """
+    to = bytes(map(int, address.split(".")))
+    return sum(
+        len(crossing.frame)
+        for crossing in (crossings(capture) if capture.exists() else ())
+        if crossing.direction == "inbound" and crossing.interface in senders and _goes_to(crossing.frame, to)
+    )
+
+
+def _goes_to(frame: bytes, address: bytes) -> bool:
+    return frame[12:14] == b"\x08\x00" and frame[23:24] in (bytes([UDP]), bytes([TCP])) and frame[30:34] == address
+
+
+def leaving(capture: Path, port: int, sender: str) -> Iterator[Frame]:
+    """The frames that left the switch at a port and bear the hardware address of the host with the address `sender`."""
+    hardware = bytes.fromhex(hardware_of(sender).replace(":", ""))
+    for crossing in crossings(capture) if capture.exists() else ():
+        if crossing.direction == "outbound" and crossing.interface == port and crossing.frame[6:12] == hardware:
+            yield Frame(port, crossing.frame)

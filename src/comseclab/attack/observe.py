@@ -105,11 +105,25 @@ def observe(trial: "AttackedTrial") -> Seen:
         rogue_received=_rogue_received(trial),
         rogue_refused=_rogue_refused(trial),
         leaked=leaks.find(trial.wire.path, trial.spec),
-        bytes_out=leaks.bytes_to(trial.wire.path, trial.hosts[BYSTANDER].address) if BYSTANDER in trial.hosts else 0,
+        bytes_out=_bytes_to_bystander(trial),
+        relayed=_relayed(trial),
         injected_frames=trial.scene.budget.frames,
         injected_bytes=trial.scene.budget.bytes,
         targeted=trial.scene.targeted,
     )
+
+
+def _bytes_to_bystander(trial: "AttackedTrial") -> int:
+    """What the hosts of the genuine nodes sent to the host that asked nobody."""
+    ports = {trial.scene.port_of(node.host) for node in trial.nodes}
+    return leaks.bytes_to(trial.wire.path, trial.hosts[BYSTANDER].address, ports)
+
+
+def _relayed(trial: "AttackedTrial") -> int:
+    """Frames of the stream that reached the subscriber from the attacker's hardware address."""
+    scene = trial.scene
+    reached = leaks.leaving(trial.wire.path, scene.port_of(scene.reader), scene.attacker.address)
+    return sum(trial.dialect.is_message(frame, scene) for frame in reached)
 
 
 def _first(numbers: np.ndarray, genuine: np.ndarray) -> np.ndarray:

@@ -52,6 +52,7 @@ class Seen(Record):
     rogue_refused: list[str] = Field(default_factory=list, description="what the attacker's node was told")
     leaked: list[str] = Field(default_factory=list, description="what the capture shows in clear")
     bytes_out: int = Field(0, description="bytes the victims sent to a third party during the attack")
+    relayed: int = Field(0, description="frames of the stream that reached the subscriber from the attacker's address")
     injected_frames: int = 0
     injected_bytes: int = 0
     targeted: int = Field(0, description="frames of the stream that the attacker altered, held or dropped")

@@ -60,7 +60,8 @@ def judge(attack: Attack, trials: Sequence[AttackRecord], controls: Sequence[Seq
 
 
 def _successes(attack: Attack, trials: Sequence[AttackRecord]) -> int:
-    return sum(attack.judge(trial.seen).effect is Effect.SUCCEEDED for trial in trials if trial.valid and trial.seen)
+    outcomes = [attack.judge(trial.seen) for trial in trials if trial.valid and trial.seen]
+    return sum(outcome.effect is Effect.SUCCEEDED or outcome.reached for outcome in outcomes)
 
 
 def _verdict(worst: Outcome, control_succeeded: int) -> Verdict:

@@ -5,9 +5,11 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 _PCAPNG_SECTION, _PCAPNG_PACKET, _PCAPNG_LITTLE = 0x0A0D0D0A, 6, b"\x4d\x3c\x2b\x1a"
 _PCAP_MAGICS = {b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">", b"\x4d\x3c\xb2\xa1": "<", b"\xa1\xb2\x3c\x4d": ">"}
+_PCAPNG_FLAGS, _PCAPNG_DIRECTION = 2, 3
 _ETHERTYPE_IPV4, _PROTOCOL_TCP, _PROTOCOL_UDP = b"\x08\x00", 6, 17
 
 
@@ -20,8 +22,22 @@ class Datagram:
     payload: bytes
 
 
+@dataclass(frozen=True)
+class Crossing:
+    """A frame at an interface of a capture: inbound when it entered there, outbound when it left."""
+
+    frame: bytes
+    interface: int = 0
+    direction: Literal["inbound", "outbound", "unknown"] = "unknown"
+
+
 def frames(path: Path) -> Iterator[bytes]:
     """The frames of a pcapng or classic pcap capture, from whatever interface."""
+    return (crossing.frame for crossing in crossings(path))
+
+
+def crossings(path: Path) -> Iterator[Crossing]:
+    """The same with where each frame crossed; a classic pcap does not say."""
     with path.open("rb") as file:
         try:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -34,16 +50,16 @@ def frames(path: Path) -> Iterator[bytes]:
                 yield from _pcapng(data)
 
 
-def _pcap(data: mmap.mmap, order: str) -> Iterator[bytes]:
+def _pcap(data: mmap.mmap, order: str) -> Iterator[Crossing]:
     position, header = 24, struct.Struct(f"{order}IIII")
     while position + header.size <= len(data):
         captured = header.unpack_from(data, position)[2]
         position += header.size
-        yield data[position : position + captured]
+        yield Crossing(data[position : position + captured])
         position += captured
 
 
-def _pcapng(data: mmap.mmap) -> Iterator[bytes]:
+def _pcapng(data: mmap.mmap) -> Iterator[Crossing]:
     position, order = 0, "<"
     while position + 12 <= len(data):
         if struct.unpack_from("<I", data, position)[0] == _PCAPNG_SECTION:
@@ -52,9 +68,23 @@ def _pcapng(data: mmap.mmap) -> Iterator[bytes]:
         if length < 12:
             return
         if kind == _PCAPNG_PACKET and length >= 32:
-            captured = struct.unpack_from(f"{order}I", data, position + 20)[0]
-            yield data[position + 28 : position + 28 + min(captured, length - 32)]
+            block = data[position : position + length]
+            captured = min(struct.unpack_from(f"{order}I", block, 20)[0], length - 32)
+            interface = struct.unpack_from(f"{order}I", block, 8)[0]
+            yield Crossing(block[28 : 28 + captured], interface, _direction(block, 28 + captured, order))
         position += length
+
+
+def _direction(block: bytes, position: int, order: str) -> Literal["inbound", "outbound", "unknown"]:
+    """What the options of an enhanced packet block say; they begin on the next multiple of four bytes."""
+    position = (position + 3) // 4 * 4
+    while position + 8 <= len(block) - 4:
+        code, length = struct.unpack_from(f"{order}HH", block, position)
+        if code == _PCAPNG_FLAGS and length == 4:
+            bits = struct.unpack_from(f"{order}I", block, position + 4)[0] & _PCAPNG_DIRECTION
+            return "inbound" if bits == 1 else "outbound" if bits == 2 else "unknown"
+        position += 4 + (length + 3) // 4 * 4
+    return "unknown"
 
 
 def datagram(frame: bytes) -> Datagram | None:

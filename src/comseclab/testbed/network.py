@@ -87,9 +87,14 @@ def _star(names: Sequence[str], profile: LinkProfile, backend: str) -> None:
         netem.chains(names, profile)
 
 
+def hardware_of(address: str) -> str:
+    """The hardware address of the host that has this IPv4 address."""
+    return f"02:00:{bytes(map(int, address.split('.'))).hex(':')}"
+
+
 def _configure(names: Sequence[str], profile: LinkProfile) -> Network:
     hosts = {name: _host(name, name, f"{SUBNET}.{number}", "eth0") for number, name in enumerate(names, 1)}
-    hardware = {name: f"02:00:0a:4d:00:{number:02x}" for number, name in enumerate(names, 1)}
+    hardware = {name: hardware_of(host.address) for name, host in hosts.items()}
     for number in range(len(names)):
         offloads_off(f"end-{number}")
     ip(f"link set end-{number} netns {name} name eth0" for number, name in enumerate(names))
