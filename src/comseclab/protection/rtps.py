@@ -155,7 +155,7 @@ class Scanner:
             self.traffic.kinds[f"secure endpoints {name}"] += 1
 
     def _user_data(self, submessage: Submessage, rtps: Kind, metadata: Kind) -> None:
-        payload = _payload(submessage)
+        payload = serialised_payload(submessage)
         if payload is None or len(payload) < 4:
             return
         # A protected payload begins with a CryptoHeader, a plain one with its encapsulation header (CDR: 00 01 ..).
@@ -175,7 +175,7 @@ def _has_receiver_codes(postfix: bytes) -> bool:
     return bool(struct.unpack_from(">I", postfix, _COMMON_MAC)[0] > 0)
 
 
-def _payload(submessage: Submessage) -> bytes | None:
+def serialised_payload(submessage: Submessage) -> bytes | None:
     """The serialised payload of DATA or of a first DATA_FRAG; None where there is none or it begins elsewhere."""
     order, body = "<" if submessage.little else ">", submessage.body
     fixed = 20 if submessage.kind == _DATA else 32
@@ -189,12 +189,12 @@ def _payload(submessage: Submessage) -> bytes | None:
     if submessage.kind == _DATA_FRAG:
         start = max(start, fixed)
     if submessage.flags & 0x02:
-        for _pid, value_start, length in _parameters(body, start, order):
+        for _pid, value_start, length in parameters(body, start, order):
             start = value_start + length
     return body[start:]
 
 
-def _parameters(body: bytes, position: int, order: str) -> Iterator[tuple[int, int, int]]:
+def parameters(body: bytes, position: int, order: str) -> Iterator[tuple[int, int, int]]:
     """Parameters of a list as (id, offset of the value, its length); the list's end stands as the last."""
     while position + 4 <= len(body):
         pid, length = struct.unpack_from(f"{order}HH", body, position)
@@ -207,11 +207,11 @@ def _parameters(body: bytes, position: int, order: str) -> Iterator[tuple[int, i
 
 
 def _announced_kinds(submessage: Submessage) -> set[tuple[Kind, Kind]]:
-    payload = _payload(submessage)
+    payload = serialised_payload(submessage)
     if payload is None or len(payload) < 4:
         return set()
     order = "<" if payload[1] & 1 else ">"
-    for pid, start, length in _parameters(payload, 4, order):
+    for pid, start, length in parameters(payload, 4, order):
         if pid == _PID_PARTICIPANT_SECURITY_INFO and length >= 8 and start + 8 <= len(payload):
             protected, how = struct.unpack_from(f"{order}II", payload, start)
             return {(_announced(protected, how, 0), _announced(protected, how, 1))}
