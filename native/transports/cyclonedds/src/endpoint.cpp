@@ -5,12 +5,12 @@
 #include <limits>
 #include <string>
 
-#include "error.hpp"
+#include "boundary.hpp"
 #include "serdata.hpp"
 
+using comseclab::fail;
 using comseclab::cyclonedds::EndpointRequest;
 using comseclab::cyclonedds::Listener;
-using comseclab::dds::fail;
 using comseclab::dds::View;
 
 namespace {

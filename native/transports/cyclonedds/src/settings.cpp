@@ -1,14 +1,13 @@
 #include "settings.hpp"
 
-#include <nlohmann/json.hpp>
-#include <stdexcept>
+#include "settings_reader.hpp"
 
 namespace comseclab::cyclonedds {
 namespace {
 
 using nlohmann::json;
 
-void assign(Settings& settings, const std::string& key, const json& value) {
+bool assign(Settings& settings, const std::string& key, const json& value) {
   if (key == "domain") {
     value.get_to(settings.domain);
   } else if (key == "configuration") {
@@ -22,19 +21,15 @@ void assign(Settings& settings, const std::string& key, const json& value) {
   } else if (key == "publish_timeout_ms") {
     settings.publish_timeout_ms = value.get<uint32_t>();
   } else {
-    throw std::invalid_argument("unknown setting \"" + key + "\" for cyclonedds");
+    return false;
   }
+  return true;
 }
 
 }  // namespace
 
-Settings parse_settings(const char* text) try {
-  Settings settings;
-  const json given = json::parse(text);
-  for (const auto& [key, value] : given.items()) assign(settings, key, value);
-  return settings;
-} catch (const json::exception& error) {
-  throw std::invalid_argument(std::string("the settings for cyclonedds are not understood: ") + error.what());
+Settings parse_settings(const char* text) {
+  return read_settings<Settings>(text, "cyclonedds", assign);
 }
 
 }  // namespace comseclab::cyclonedds

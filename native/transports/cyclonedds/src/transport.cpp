@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "boundary.hpp"
 #include "endpoint.hpp"
-#include "error.hpp"
 #include "log.hpp"
 #include "payload.hpp"
 #include "qos.hpp"
@@ -26,6 +26,8 @@
 
 using namespace comseclab::cyclonedds;
 using namespace comseclab::dds;
+using comseclab::fail;
+using comseclab::guarded;
 
 namespace {
 
@@ -100,19 +102,6 @@ const Topic& topic_of(comseclab_transport& transport, const comseclab_stream& st
     fail_with_log("topic " + names.topic + " is not accepted");
   }
   return transport.topics.emplace(names.topic, topic).first->second;
-}
-
-// Runs `work`; turns an exception into a status and a text, so that none crosses the C interface.
-template <typename Work>
-comseclab_status guarded(comseclab_error* error, Work work) noexcept {
-  try {
-    work();
-    return COMSECLAB_OK;
-  } catch (const std::exception& exception) {
-    return fail(error, exception.what());
-  } catch (...) {
-    return fail(error, "unknown exception in Cyclone DDS");
-  }
 }
 
 comseclab_status limits(comseclab_limits* out) {

@@ -6,11 +6,11 @@
 #include <limits>
 #include <string>
 
-#include "error.hpp"
+#include "boundary.hpp"
 #include "payload.hpp"
 
 namespace fdds = eprosima::fastdds::dds;
-using comseclab::dds::fail;
+using comseclab::fail;
 using comseclab::dds::View;
 using eprosima::fastrtps::types::ReturnCode_t;
 

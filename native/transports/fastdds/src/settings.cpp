@@ -1,19 +1,13 @@
 #include "settings.hpp"
 
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "settings_reader.hpp"
 
 namespace comseclab::fastdds {
 namespace {
 
 using nlohmann::json;
-
-std::string readable(const json& document, const char* what) {
-  auto path = document.get<std::string>();
-  if (!std::ifstream(path).good()) throw std::invalid_argument(std::string(what) + " " + path + " cannot be read");
-  return path;
-}
 
 PublishMode parse_mode(const json& mode) {
   if (mode == "synchronous") return PublishMode::kSynchronous;
@@ -23,16 +17,16 @@ PublishMode parse_mode(const json& mode) {
 
 Security parse_security(const json& documents) {
   return {
-      .identity_ca = readable(documents.at("identity_ca"), "identity_ca"),
-      .certificate = readable(documents.at("certificate"), "certificate"),
-      .key = readable(documents.at("key"), "key"),
-      .governance = readable(documents.at("governance"), "governance"),
-      .permissions = readable(documents.at("permissions"), "permissions"),
-      .permissions_ca = readable(documents.at("permissions_ca"), "permissions_ca"),
+      .identity_ca = readable_at(documents, "identity_ca"),
+      .certificate = readable_at(documents, "certificate"),
+      .key = readable_at(documents, "key"),
+      .governance = readable_at(documents, "governance"),
+      .permissions = readable_at(documents, "permissions"),
+      .permissions_ca = readable_at(documents, "permissions_ca"),
   };
 }
 
-void assign(Settings& settings, const std::string& key, const json& value) {
+bool assign(Settings& settings, const std::string& key, const json& value) {
   if (key == "domain") {
     value.get_to(settings.domain);
   } else if (key == "addresses") {
@@ -50,23 +44,19 @@ void assign(Settings& settings, const std::string& key, const json& value) {
   } else if (key == "publish_timeout_ms") {
     settings.publish_timeout_ms = value.get<uint32_t>();
   } else if (key == "qos_profile") {
-    settings.qos_profile = readable(value, "qos_profile");
+    settings.qos_profile = readable(value.get<std::string>(), key);
   } else if (key == "security") {
     settings.security = parse_security(value);
   } else {
-    throw std::invalid_argument("unknown setting \"" + key + "\" for fastdds");
+    return false;
   }
+  return true;
 }
 
 }  // namespace
 
-Settings parse_settings(const char* text) try {
-  Settings settings;
-  const json given = json::parse(text);
-  for (const auto& [key, value] : given.items()) assign(settings, key, value);
-  return settings;
-} catch (const json::exception& error) {
-  throw std::invalid_argument(std::string("the settings for fastdds are not understood: ") + error.what());
+Settings parse_settings(const char* text) {
+  return read_settings<Settings>(text, "fastdds", assign);
 }
 
 }  // namespace comseclab::fastdds

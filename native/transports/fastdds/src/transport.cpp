@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "boundary.hpp"
 #include "endpoint.hpp"
-#include "error.hpp"
 #include "log.hpp"
 #include "octets.hpp"
 #include "qos.hpp"
@@ -30,6 +30,8 @@
 namespace fdds = eprosima::fastdds::dds;
 using namespace comseclab::fastdds;
 using namespace comseclab::dds;
+using comseclab::fail;
+using comseclab::guarded;
 using eprosima::fastrtps::rtps::ParticipantAuthenticationInfo;
 using eprosima::fastrtps::types::ReturnCode_t;
 
@@ -139,19 +141,6 @@ Qos endpoint_qos(const comseclab_transport& transport, const comseclab_stream& s
   if (!transport.settings.qos_profile.empty()) (owner->*from_profile)(stream.topic, qos);
   apply(transport.settings, stream, qos);
   return qos;
-}
-
-// Runs `work`; turns an exception into a status and a text, so that none crosses the C interface.
-template <typename Work>
-comseclab_status guarded(comseclab_error* error, Work work) noexcept {
-  try {
-    work();
-    return COMSECLAB_OK;
-  } catch (const std::exception& exception) {
-    return fail(error, exception.what());
-  } catch (...) {
-    return fail(error, "unknown exception in Fast DDS");
-  }
 }
 
 comseclab_status limits(comseclab_limits* out) {

@@ -4,10 +4,11 @@
 
 #include <string_view>
 
+#include "boundary.hpp"
 #include "communicator.hpp"
 #include "errors.hpp"
 
-using comseclab::ice::fail;
+using comseclab::fail;
 using comseclab::ice::one_line;
 using comseclab::storm::SinkPrx;
 

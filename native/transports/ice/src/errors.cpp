@@ -2,15 +2,9 @@
 
 #include <Ice/Exception.h>
 
-#include <cstdio>
 #include <sstream>
 
 namespace comseclab::ice {
-
-comseclab_status fail(comseclab_error* error, const std::string& text, comseclab_status status) {
-  if (error != nullptr) std::snprintf(error->text, sizeof error->text, "%s", text.c_str());
-  return status;
-}
 
 std::string one_line(const std::exception& exception) {
   std::istringstream lines(exception.what());

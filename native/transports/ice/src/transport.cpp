@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "boundary.hpp"
 #include "communicator.hpp"
 #include "endpoint.hpp"
 #include "errors.hpp"
@@ -22,6 +23,8 @@
 #include "settings.hpp"
 
 using namespace comseclab::ice;
+using comseclab::fail;
+using comseclab::guarded;
 using std::chrono::milliseconds;
 
 struct comseclab_transport {
@@ -67,19 +70,6 @@ constexpr uint64_t kMostBytes = std::numeric_limits<int32_t>::max() - 4096;
 
 // For each request that is made while closing.
 constexpr int kCloseTimeoutMs = 1000;
-
-// Runs `work`; turns an exception into a status and a text, so that none crosses the C interface.
-template <typename Work>
-comseclab_status guarded(comseclab_error* error, Work work) noexcept {
-  try {
-    work();
-    return COMSECLAB_OK;
-  } catch (const std::exception& exception) {
-    return fail(error, one_line(exception));
-  } catch (...) {
-    return fail(error, "unknown exception in Ice");
-  }
-}
 
 void connect(comseclab_transport& transport) {
   const std::string where =
@@ -136,24 +126,29 @@ void close(comseclab_transport* transport) {
   if (transport->session) transport->session->stop();
   for (const auto& reader : transport->readers) {
     if (!reader->joined) continue;
-    guarded(nullptr, [&] { reader->topic->ice_invocationTimeout(kCloseTimeoutMs)->unsubscribe(reader->subscription); });
+    guarded(
+        nullptr, [&] { reader->topic->ice_invocationTimeout(kCloseTimeoutMs)->unsubscribe(reader->subscription); },
+        one_line);
   }
   transport->communicator->destroy();
 }
 
 comseclab_status open(const comseclab_open* request, comseclab_transport** out, comseclab_error* error) {
   auto transport = std::make_unique<comseclab_transport>();
-  const auto status = guarded(error, [&] {
-    transport->settings = parse_settings(request->settings);
-    transport->node = request->node;
-    transport->on_event = request->on_event;
-    transport->context = request->context;
-    transport->communicator = make_communicator(transport->settings);
-    auto* raw = transport.get();
-    transport->session = std::make_unique<Session>([raw] { return raw->count_subscribers(); });
-    transport->session->step([raw] { connect(*raw); },
-                             [raw](const std::string& failure) { raw->no_manager = failure; });
-  });
+  const auto status = guarded(
+      error,
+      [&] {
+        transport->settings = parse_settings(request->settings);
+        transport->node = request->node;
+        transport->on_event = request->on_event;
+        transport->context = request->context;
+        transport->communicator = make_communicator(transport->settings);
+        auto* raw = transport.get();
+        transport->session = std::make_unique<Session>([raw] { return raw->count_subscribers(); });
+        transport->session->step([raw] { connect(*raw); },
+                                 [raw](const std::string& failure) { raw->no_manager = failure; });
+      },
+      one_line);
   if (status == COMSECLAB_OK) {
     *out = transport.release();
   } else {
@@ -164,40 +159,46 @@ comseclab_status open(const comseclab_open* request, comseclab_transport** out, 
 
 comseclab_status advertise(comseclab_transport* transport, const comseclab_stream* stream, comseclab_writer** out,
                            comseclab_error* error) {
-  return guarded(error, [&] {
-    auto owned = std::make_unique<comseclab_writer>(
-        Reporter{transport->on_event, transport->context, stream->stream, true}, stream->reliable != 0);
-    auto* writer = owned.get();
-    {
-      const std::lock_guard lock(transport->mutex);
-      transport->writers.push_back(std::move(owned));
-    }
-    warn_of_limit(transport->settings, *stream, writer->report);
-    join(*transport, *stream, writer, [writer](const auto& topic) { writer->join(topic); });
-    *out = writer;
-  });
+  return guarded(
+      error,
+      [&] {
+        auto owned = std::make_unique<comseclab_writer>(
+            Reporter{transport->on_event, transport->context, stream->stream, true}, stream->reliable != 0);
+        auto* writer = owned.get();
+        {
+          const std::lock_guard lock(transport->mutex);
+          transport->writers.push_back(std::move(owned));
+        }
+        warn_of_limit(transport->settings, *stream, writer->report);
+        join(*transport, *stream, writer, [writer](const auto& topic) { writer->join(topic); });
+        *out = writer;
+      },
+      one_line);
 }
 
 comseclab_status subscribe(comseclab_transport* transport, const comseclab_stream* stream,
                            comseclab_on_message on_message, void* context, comseclab_reader** out,
                            comseclab_error* error) {
-  return guarded(error, [&] {
-    if (!transport->adapter) {
-      const std::string where = endpoint(transport->settings, transport->settings.address, 0);
-      transport->adapter = transport->communicator->createObjectAdapterWithEndpoints("Subscriptions", where);
-      transport->adapter->activate();
-    }
-    const auto reader =
-        std::make_shared<comseclab_reader>(Reporter{transport->on_event, transport->context, stream->stream, false},
-                                           stream->reliable != 0, on_message, context);
-    {
-      const std::lock_guard lock(transport->mutex);
-      transport->readers.push_back(reader);
-    }
-    const auto proxy = transport->adapter->add(reader, {std::to_string(stream->stream), transport->node});
-    join(*transport, *stream, reader.get(), [reader, proxy](const auto& topic) { reader->join(topic, proxy); });
-    *out = reader.get();
-  });
+  return guarded(
+      error,
+      [&] {
+        if (!transport->adapter) {
+          const std::string where = endpoint(transport->settings, transport->settings.address, 0);
+          transport->adapter = transport->communicator->createObjectAdapterWithEndpoints("Subscriptions", where);
+          transport->adapter->activate();
+        }
+        const auto reader =
+            std::make_shared<comseclab_reader>(Reporter{transport->on_event, transport->context, stream->stream, false},
+                                               stream->reliable != 0, on_message, context);
+        {
+          const std::lock_guard lock(transport->mutex);
+          transport->readers.push_back(reader);
+        }
+        const auto proxy = transport->adapter->add(reader, {std::to_string(stream->stream), transport->node});
+        join(*transport, *stream, reader.get(), [reader, proxy](const auto& topic) { reader->join(topic, proxy); });
+        *out = reader.get();
+      },
+      one_line);
 }
 
 comseclab_status publish(comseclab_writer* writer, const uint8_t* bytes, size_t size, comseclab_error* error) {
@@ -206,17 +207,20 @@ comseclab_status publish(comseclab_writer* writer, const uint8_t* bytes, size_t 
 }
 
 comseclab_status statistics(comseclab_transport* transport, char* json, size_t capacity) {
-  return guarded(nullptr, [&] {
-    const std::lock_guard lock(transport->mutex);
-    nlohmann::json all = {{"writers", nlohmann::json::object()}, {"readers", nlohmann::json::object()}};
-    for (const auto& writer : transport->writers) {
-      all["writers"][std::to_string(writer->report.stream)] = writer->statistics();
-    }
-    for (const auto& reader : transport->readers) {
-      all["readers"][std::to_string(reader->report.stream)] = reader->statistics();
-    }
-    std::snprintf(json, capacity, "%s", all.dump().c_str());
-  });
+  return guarded(
+      nullptr,
+      [&] {
+        const std::lock_guard lock(transport->mutex);
+        nlohmann::json all = {{"writers", nlohmann::json::object()}, {"readers", nlohmann::json::object()}};
+        for (const auto& writer : transport->writers) {
+          all["writers"][std::to_string(writer->report.stream)] = writer->statistics();
+        }
+        for (const auto& reader : transport->readers) {
+          all["readers"][std::to_string(reader->report.stream)] = reader->statistics();
+        }
+        std::snprintf(json, capacity, "%s", all.dump().c_str());
+      },
+      one_line);
 }
 
 }  // namespace

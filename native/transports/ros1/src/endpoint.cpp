@@ -7,10 +7,11 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "error.hpp"
+#include "boundary.hpp"
 #include "message.hpp"
 
 using namespace comseclab::ros1;
+using comseclab::fail;
 
 namespace comseclab::ros1 {
 

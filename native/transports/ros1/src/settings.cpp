@@ -1,7 +1,6 @@
 #include "settings.hpp"
 
-#include <nlohmann/json.hpp>
-#include <stdexcept>
+#include "settings_reader.hpp"
 
 namespace comseclab::ros1 {
 namespace {
@@ -16,7 +15,7 @@ std::map<std::string, MessageType> parse_types(const json& given) {
   return types;
 }
 
-void assign(Settings& settings, const std::string& key, const json& value) {
+bool assign(Settings& settings, const std::string& key, const json& value) {
   if (key == "master") {
     value.get_to(settings.master);
   } else if (key == "master_port") {
@@ -30,19 +29,15 @@ void assign(Settings& settings, const std::string& key, const json& value) {
   } else if (key == "types") {
     settings.types = parse_types(value);
   } else {
-    throw std::invalid_argument("unknown setting \"" + key + "\" for ros1");
+    return false;
   }
+  return true;
 }
 
 }  // namespace
 
-Settings parse_settings(const char* text) try {
-  Settings settings;
-  const json given = json::parse(text);
-  for (const auto& [key, value] : given.items()) assign(settings, key, value);
-  return settings;
-} catch (const json::exception& error) {
-  throw std::invalid_argument(std::string("the settings for ros1 are not understood: ") + error.what());
+Settings parse_settings(const char* text) {
+  return read_settings<Settings>(text, "ros1", assign);
 }
 
 }  // namespace comseclab::ros1

@@ -19,12 +19,13 @@
 #include <thread>
 #include <vector>
 
+#include "boundary.hpp"
 #include "endpoint.hpp"
-#include "error.hpp"
 #include "reach.hpp"
 #include "settings.hpp"
 
 using namespace comseclab::ros1;
+using comseclab::guarded;
 
 namespace {
 
@@ -87,19 +88,6 @@ void open_node(comseclab_transport& transport, const char* name) {
   transport.node = std::make_unique<ros::NodeHandle>();
   transport.node->setCallbackQueue(&transport.queue);
   transport.server = std::thread([&transport] { transport.serve(); });
-}
-
-// Runs `work`; turns an exception into a status and a text, so that none crosses the C interface.
-template <typename Work>
-comseclab_status guarded(comseclab_error* error, Work work) noexcept {
-  try {
-    work();
-    return COMSECLAB_OK;
-  } catch (const std::exception& exception) {
-    return fail(error, exception.what());
-  } catch (...) {
-    return fail(error, "unknown exception in roscpp");
-  }
 }
 
 comseclab_status limits(comseclab_limits* out) {
