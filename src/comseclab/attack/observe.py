@@ -46,7 +46,8 @@ def observe(trial: "AttackedTrial") -> Seen:
     received, payloads = np.concatenate(receipts), [payload for life in kept for payload in life]
     last_life = np.concatenate([np.full(len(part), number == len(lives) - 1) for number, part in enumerate(receipts)])
 
-    chosen = (sends["stream"] == stream.id) & (sends["status"] == 0)
+    # A message that the stack refused counts as sent: it was for the application, and some arrive nevertheless.
+    chosen = sends["stream"] == stream.id
     index = {
         int(number): payload for number, payload, ok in zip(sends["index"], sent_bytes, chosen, strict=False) if ok
     }
@@ -151,6 +152,9 @@ def _told(trial: "AttackedTrial") -> list[str]:
     begin_ns = trial.begin_ns + round(trial.attack_spec.begin_s * 1e9)
     told = []
     for node in trial.nodes:
+        sends = _records(node.records, "sends", SEND)
+        if refused := int(((sends["status"] != 0) & (sends["begin"] >= begin_ns)).sum()):
+            told.append(f"{node.name}: {refused} messages refused")
         for event in node.program.of("transport") if node.program else ():
             if event.get("at_ns", event["read_ns"]) >= begin_ns and event["count"]:
                 told.append(f"{node.name}: {event['kind']} {event['count']} {event.get('text') or ''}".strip())
