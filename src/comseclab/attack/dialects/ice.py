@@ -72,7 +72,7 @@ class Ice(Dialect):
         message = _forged(scene)
         topic = Call(icestorm.topic(scene), "getPublisher", idempotent=True)
         replies = icestorm.ask(scene, scene.writer.address, MANAGER_PORT, [topic])
-        publisher = icep.take_identity(replies[0].results)[0] if replies else topic.target
+        publisher = icep.take_identity(replies[0].results)[0] if replies and replies[0].results else topic.target
         icestorm.ask(scene, scene.writer.address, PUBLISH_PORT, [Call(publisher, "push", message)] * FORGED)
         if place := _subscriber(scene):
             address, port, subscriber = place
@@ -109,12 +109,17 @@ class Ice(Dialect):
             self._close(scene)
         elif message == "destroy":
             icestorm.ask(scene, scene.writer.address, MANAGER_PORT, [Call(topic, "destroy")])
-        elif replies := icestorm.ask(
-            scene, scene.writer.address, MANAGER_PORT, [Call(topic, "getSubscribers", idempotent=True)]
-        ):
-            subscribers = icep.take_identities(replies[0].results)
-            calls = [Call(topic, "unsubscribe", _proxy(scene, one), idempotent=True) for one in subscribers]
-            icestorm.ask(scene, scene.writer.address, MANAGER_PORT, calls)
+        else:
+            self._unsubscribe(scene, topic)
+
+    def _unsubscribe(self, scene: "Scene", topic: Identity) -> None:
+        broker = scene.writer.address
+        listed = icestorm.ask(scene, broker, MANAGER_PORT, [Call(topic, "getSubscribers")])
+        if listed and listed[0].status == "ok":
+            # IceStorm knows a subscriber by its identity alone, whatever the endpoint.
+            proxies = [icep.proxy(one, icep.TCP, broker, 1) for one in icep.take_identities(listed[0].results)]
+            calls = [Call(topic, "unsubscribe", one, idempotent=True) for one in proxies]
+            icestorm.ask(scene, broker, MANAGER_PORT, calls)
 
     def _close(self, scene: "Scene") -> None:
         def rule(frame: Frame) -> "Iterable[tuple[float, Frame]]":
@@ -172,11 +177,6 @@ def _latest(scene: "Scene") -> Frame | None:
         if found or time.monotonic() > until:
             return found[-1] if found else None
         time.sleep(0.01)
-
-
-def _proxy(scene: "Scene", subscriber: Identity) -> bytes:
-    """A subscriber's; IceStorm knows it by its identity alone."""
-    return icep.proxy(subscriber, icep.TCP, scene.reader.address, 1)
 
 
 def _forged(scene: "Scene") -> bytes:
