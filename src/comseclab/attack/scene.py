@@ -105,8 +105,8 @@ class Scene:
     def connect(self, address: str, port: int, timeout_s: float = 2.0) -> socket.socket:
         """A TCP connection from the attacker's host. Raises OSError when it is refused."""
         fence.check_address(address)
-        self.budget.spend(0)
         with fence.within(self.attacker):
+            self.budget.spend(0)
             return socket.create_connection((address, port), timeout_s)
 
     def listen(self, timeout_s: float = 0.2) -> socket.socket:
@@ -126,8 +126,8 @@ class Scene:
 
     def restart_subscriber(self) -> None:
         """Have the genuine subscriber end and start anew, as after a power failure; returns when it is back."""
-        self._restart(self.spec.trial.streams[0].reader_hosts[0])
         self.restarted_ns = time.monotonic_ns()
+        self._restart(self.spec.trial.streams[0].reader_hosts[0])
 
     def publish_as_rogue(self) -> None:
         """Tell the attacker's publishers to send."""
