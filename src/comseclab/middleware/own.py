@@ -16,21 +16,22 @@ EVERY_PEER = "{peers}"
 
 
 class Own(Middleware):
-    """Any transport behind the C interface. It has no protection that we know, so its payload must show on the wire.
+    """Any transport behind the C interface. Of a protection of its own the plan says which settings switch it on, and
+    whether it hides the payload; without, the payload must show on the wire.
 
     In its settings `{address}`, `{interface}`, `{host}` and `{node}` stand for the node's own; a list's element
     `{peers}` for the addresses of all hosts.
     """
 
     packages: tuple[str, ...] = ()
-    protections: tuple[str, ...] = ("none",)
     reliabilities: tuple[str, ...] = ("best-effort", "reliable")
     settings: Mapping[str, Setting] = {}
 
     def __init__(self, name: str, transport: OwnTransport) -> None:
         self.name = name
         self.library = str(transport.library)
-        self._settings = transport.settings
+        self._transport = transport
+        self.protections = ("none", *transport.protections)
 
     def version(self) -> str | None:
         try:
@@ -40,7 +41,8 @@ class Own(Middleware):
 
     def refuse(self, factors: Factors, settings: Mapping[str, Any]) -> str | None:
         if factors.protection not in self.protections:
-            return f'a transport of your own has no protection "{factors.protection}", only none'
+            known = ", ".join(self.protections)
+            return f'the transport {self.name} has no protection "{factors.protection}"; known: {known}'
         if settings:
             return f"options of {self.name} stand in [transports.{self.name}.settings]"
         return None
@@ -50,17 +52,27 @@ class Own(Middleware):
 
     def node_settings(self, spec: TrialSpec, place: Place, material: Material) -> dict[str, Any]:
         known = {"address": place.address, "interface": place.interface, "host": place.host, "node": place.node}
-        return {key: _filled(value, known, place.peers) for key, value in self._settings.items()}
+        own = self._transport.protections.get(spec.protection.base)
+        settings = {**self._transport.settings, **(own.settings if own else {})}
+        return {key: _filled(value, known, place.peers) for key, value in settings.items()}
 
     def prove(self, capture: Path, spec: TrialSpec) -> WireProof:
+        own = self._transport.protections.get(spec.protection.base)
+        expected = not (own and own.hides)
         seen, count = False, 0
         for count, frame in enumerate(frames(capture) if capture.exists() else (), 1):
             seen = seen or any(sentinel in frame for sentinel in sentinels(spec.nonce))
             if count == MOST_FRAMES:
                 break
-        contradictions = [] if seen else ["no frame shows the payload, which nothing should hide"]
+        contradictions = []
+        if seen != expected:
+            contradictions = [
+                "no frame shows the payload, which nothing should hide"
+                if expected
+                else "a frame shows the payload, which should be hidden"
+            ]
         return WireProof(
-            frames=count, sentinel_seen=seen, sentinel_expected=True, kinds={}, contradictions=contradictions
+            frames=count, sentinel_seen=seen, sentinel_expected=expected, kinds={}, contradictions=contradictions
         )
 
 

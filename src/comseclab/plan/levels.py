@@ -24,12 +24,17 @@ def built_in_protections() -> list[str]:
     return list(dict.fromkeys(name for stack in MIDDLEWARES.values() for name in stack.protections))
 
 
+def own_protections(plan: Plan) -> list[str]:
+    """Those of the plan's own transports."""
+    return [name for transport in plan.transports.values() for name in transport.protections]
+
+
 def known_levels(plan: Plan) -> dict[str, list[str]]:
     """The levels each factor has, by factor."""
     return {
         "middleware": [*MIDDLEWARES, *plan.transports],
         "reliability": ["best-effort", "reliable"],
-        "protection": [*built_in_protections(), *plan.protections],
+        "protection": [*built_in_protections(), *plan.protections, *own_protections(plan)],
         "link": [*PROFILES, *plan.links],
         "workload": [*SENSORS, *plan.workloads],
         "codec": ["cdr", "ros1"],
@@ -106,7 +111,7 @@ def middleware_settings(plan: Plan, name: str) -> dict[str, dict[str, Any]]:
 def own_transport(plan: Plan, name: str) -> OwnTransport | None:
     """The plan's own transport of that name; None for a middleware that is built in."""
     own = plan.transports.get(name)
-    return OwnTransport(library=own.library, settings=own.settings) if own else None
+    return OwnTransport.model_validate(own.model_dump()) if own else None
 
 
 def workload_streams(plan: Plan, name: str) -> list[Stream]:

@@ -215,11 +215,19 @@ class Settings(Table):
         return {**{key: value for key, value in data.items() if key not in tables}, "middleware": tables}
 
 
+class TransportProtection(Table):
+    """A protection of a middleware of the user's own."""
+
+    settings: dict[str, Any] = Field({}, description="added to the transport's")
+    hides: bool = Field(True, description="whether the payload must not show on the wire")
+
+
 class Transport(Table):
     """A middleware of the user's own, see docs/transports.md."""
 
     library: UserPath
     settings: dict[str, Any] = {}
+    protections: dict[Name, TransportProtection] = {}
 
 
 class AttackPlan(Table):

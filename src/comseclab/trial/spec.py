@@ -57,11 +57,19 @@ class ProtectionSpec(Spec):
     permissions: dict[str, Path] = Field(default_factory=dict, description="per host")
 
 
+class OwnProtection(Spec):
+    """A protection of a transport of the user's own: settings that are added, and whether the payload is hidden."""
+
+    settings: dict[str, Any] = Field(default_factory=dict)
+    hides: bool = True
+
+
 class OwnTransport(Spec):
     """A shared library of the user's own and the settings its open() gets, see comseclab.middleware.own."""
 
     library: Path
     settings: dict[str, Any] = Field(default_factory=dict)
+    protections: dict[str, OwnProtection] = Field(default_factory=dict)
 
 
 class Scheduling(Spec):
