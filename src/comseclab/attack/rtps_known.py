@@ -13,8 +13,8 @@ from comseclab.protection.rtps import ENDPOINTS, PARTICIPANTS
 if TYPE_CHECKING:
     from comseclab.attack.scene import Scene
 
-USUAL_WRITER = bytes.fromhex("00000103")
-"""The entity id that both stacks give to the first writer of a participant; any node of theirs shows it."""
+USUAL_WRITER, USUAL_READER = bytes.fromhex("00000103"), bytes.fromhex("00000104")
+"""The entity ids that both stacks give to the first writer or reader of a participant; any node of theirs shows it."""
 MANY = 10_000
 """More than a trial's messages or heartbeats."""
 
@@ -47,10 +47,13 @@ class Known:
     reader: Participant
     entity: bytes
     """The writer's entity id, learned or guessed."""
+    reader_entity: bytes
     last: int
     """Sequence number of its last message, read or counted."""
     beats: int
     """The last count in its HEARTBEATs."""
+    told: int
+    """The next sequence number of its participant's writer of SEDP, which tells of writers."""
     payload: bytes | None
     """A message in clear; None where none was seen."""
 
@@ -91,10 +94,11 @@ def _announced(message: Message | None, data: Data) -> Participant | None:
 def learn(scene: "Scene") -> Known | None:
     """What is known by now; None where a participant of the stream has not announced itself."""
     frames = list(scene.path.seen)
-    writer, reader = participant(frames, scene.writer.address), participant(frames, scene.reader.address)
+    writer_at, reader_at = scene.writer.address, scene.reader.address
+    writer, reader = participant(frames, writer_at), participant(frames, reader_at)
     if writer is None or reader is None:
         return None
-    sent = [frame for frame in frames if frame.source[0] == scene.writer.address]
+    sent = [frame for frame in frames if frame.source[0] == writer_at]
     messages = [data for data in data_in(sent) if data.of_user]
     entity = messages[-1].writer if messages else _told(sent, scene.spec.trial.streams[0].topic) or USUAL_WRITER
     counts = [
@@ -103,8 +107,13 @@ def learn(scene: "Scene") -> Known | None:
     numbers = [data.number for data in messages if data.writer == entity]
     marks = scene.spec.trial.nonce.encode(), bytes.fromhex(scene.spec.trial.nonce)
     clear = [data.payload for data in messages if any(mark in data.payload for mark in marks)]
+    answers = [message for frame in frames if frame.source[0] == reader_at and (message := message_in(frame))]
+    readers = [who for message in answers for who, to in wire.acknowledged(message) if to == entity]
+    endpoints = [data.number for data in data_in(sent) if data.writer == ENDPOINTS[0]]
     return Known(
         writer, reader, entity,
+        reader_entity=readers[-1] if readers else USUAL_READER,
+        told=max(endpoints, default=0) + 1,
         last=max(numbers) if numbers else len({frame.raw for frame in scene.messages()}),
         beats=max(counts, default=MANY),
         payload=clear[-1] if clear and messages[-1].part.kind == wire.DATA else None,

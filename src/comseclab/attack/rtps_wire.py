@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from comseclab.protection.rtps import Submessage, parameters, serialised_payload, submessages
 
-GAP, HEARTBEAT, INFO_DST, DATA, DATA_FRAG = 0x08, 0x07, 0x0E, 0x15, 0x16
+ACKNACK, HEARTBEAT, GAP, INFO_DST, DATA, DATA_FRAG = 0x06, 0x07, 0x08, 0x0E, 0x15, 0x16
 SEC_BODY, SEC_PREFIX, SEC_POSTFIX, SRTPS_PREFIX, SRTPS_POSTFIX = 0x30, 0x31, 0x32, 0x33, 0x34
 PROTECTING = (SEC_PREFIX, SEC_POSTFIX, SRTPS_PREFIX, SRTPS_POSTFIX)
 HEADER_BYTES, PREFIX_BYTES = 20, 12
@@ -97,6 +97,11 @@ def heartbeats_of(message: Message) -> Iterator[tuple[bytes, int]]:
             yield part.body[4:8], struct.unpack_from("<i" if part.little else ">i", part.body, 24)[0]
 
 
+def acknowledged(message: Message) -> Iterator[tuple[bytes, bytes]]:
+    """The reader and the writer of each ACKNACK in clear (9.4.5.2)."""
+    return ((part.body[:4], part.body[4:8]) for part in message.parts if part.kind == ACKNACK and len(part.body) >= 8)
+
+
 def listed(payload: bytes) -> dict[int, bytes]:
     """The parameters of a discovery message's payload, the first of each id (9.4.2.11)."""
     order = "<" if payload[1:2] == b"\x03" else ">"
@@ -152,9 +157,9 @@ def fragments(writer: bytes, number: int, payload: bytes, size: int) -> list[Sub
     ]  # fmt: skip
 
 
-def gap(writer: bytes, first: int, beyond: int) -> Submessage:
-    """GAP (9.4.5.6): the numbers from `first` to before `beyond` will never come."""
-    return _part(GAP, 0, ANY + writer + _number(first) + _number(beyond) + struct.pack("<I", 0))
+def gap(writer: bytes, first: int, beyond: int, reader: bytes) -> Submessage:
+    """GAP (9.4.5.6): the numbers from `first` to before `beyond` will never come. Cyclone DDS wants a reader named."""
+    return _part(GAP, 0, reader + writer + _number(first) + _number(beyond) + struct.pack("<I", 0))
 
 
 def heartbeat(writer: bytes, first: int, last: int, count: int) -> Submessage:

@@ -16,7 +16,7 @@ from comseclab.attack.rtps_known import MANY, Known, learn, message_in, particip
 from comseclab.attack.rtps_wire import Message
 from comseclab.errors import LabError
 from comseclab.middleware.base import Material, Place
-from comseclab.protection.rtps import PARTICIPANTS, Submessage
+from comseclab.protection.rtps import ENDPOINTS, PARTICIPANTS, Submessage
 from comseclab.trial.spec import Factors, ProtectionSpec
 
 if TYPE_CHECKING:
@@ -30,9 +30,11 @@ FRAGMENT_BYTES = 8192
 GROUP = ("239.255.0.1", 7400)
 """Where participants of domain 0 announce themselves (DDSI-RTPS 2.5, 9.6.1.4)."""
 GROUP_HARDWARE = "01:00:5e:7f:00:01"
-ANNOUNCED_TO = bytes.fromhex("000100c7")
+ANNOUNCED_TO, TOLD_TO = bytes.fromhex("000100c7"), bytes.fromhex("000003c7")
+"""The builtin readers of SPDP, and of SEDP for writers (DDSI-RTPS 2.5, table 9.2)."""
 PORT = 7410
 RESTART_NS = 600_000_000
+MOST_AWAITED_S = 0.5
 
 
 class Rtps(Dialect):
@@ -40,7 +42,8 @@ class Rtps(Dialect):
     silences = {  # noqa: RUF012
         "gap": "an RTPS GAP: the next messages are irrelevant and will not come",
         "heartbeat": "an RTPS HEARTBEAT: the writer holds none of the next messages any more",
-        "dispose": "an SPDP announcement that the writer's participant is disposed of",
+        "dispose": "an SPDP announcement that the writer's participant is gone",
+        "dispose-writer": "an SEDP announcement that the writer is gone",
     }
 
     def refuse(self, attack: str, factors: Factors) -> str | None:
@@ -110,6 +113,8 @@ class Rtps(Dialect):
 
         After a restart they are addressed to the new participant, where the address is in clear.
         """
+        if scene.restarted_ns is not None:
+            self._await_message(scene)
         known = self._known(scene)
         if known is None:
             return
@@ -137,19 +142,10 @@ class Rtps(Dialect):
         known = self._known(scene)
         if known is None:
             return
-        beyond = known.last + MANY
-        made = {
-            "gap": lambda: ([wire.gap(known.entity, known.last + 1, beyond)], known.reader.user),
-            "heartbeat": lambda: (
-                [wire.heartbeat(known.entity, beyond, beyond - 1, known.beats + MANY)],
-                known.reader.user,
-            ),
-            "dispose": lambda: ([_goodbye(known)], known.reader.metatraffic),
-        }
-        if message not in made:
-            raise LabError(f"there is no control message {message}", f"one of {', '.join(made)}")
+        if message not in self.silences:
+            raise LabError(f"there is no control message {message}", f"one of {', '.join(self.silences)}")
         for _ in range(REPEATED):
-            self._send(scene, known, *made[message]())
+            self._send(scene, known, *_control(message, known))
         scene.note(f"{message} sent {REPEATED} times, {_learned(known)}")
 
     def reflect(self, scene: "Scene") -> None:
@@ -169,6 +165,13 @@ class Rtps(Dialect):
             udp_frame((hardware(scene.attacker.address), group), (scene.attacker.address, PORT), GROUP, message.raw())
         )
         scene.note(f"announced a participant at {victim.address}")
+
+    @staticmethod
+    def _await_message(scene: "Scene") -> None:
+        """Until the restarted subscriber has got a message: before it, Cyclone DDS takes none that is out of turn."""
+        until = time.monotonic() + MOST_AWAITED_S
+        while time.monotonic() < until and scene.messages()[-1].at_ns <= (scene.restarted_ns or 0):
+            time.sleep(0.002)
 
     @staticmethod
     def _known(scene: "Scene") -> Known | None:
@@ -223,9 +226,20 @@ def _redirected(frame: Frame, port: int) -> Frame:
     return replace(frame, raw=raw)
 
 
-def _goodbye(known: Known) -> Submessage:
-    guid = known.writer.prefix + wire.PARTICIPANT
-    return wire.disposal(ANNOUNCED_TO, PARTICIPANTS, known.writer.number + 1, wire.PID_PARTICIPANT_GUID, guid)
+def _control(message: str, known: Known) -> tuple[list[Submessage], tuple[str, int]]:
+    """One of `silences`, and where it goes."""
+    beyond, entity = known.last + MANY, known.entity
+    if message == "gap":
+        return [wire.gap(entity, known.last + 1, beyond, known.reader_entity)], known.reader.user
+    if message == "heartbeat":
+        return [wire.heartbeat(entity, beyond, beyond - 1, known.beats + MANY)], known.reader.user
+    if message == "dispose":
+        gone = known.writer.prefix + wire.PARTICIPANT
+        told = [wire.disposal(ANNOUNCED_TO, PARTICIPANTS, known.writer.number + 1, wire.PID_PARTICIPANT_GUID, gone)]
+        return told, known.reader.metatraffic
+    numbers, gone = range(known.told, known.told + 2), known.writer.prefix + entity
+    told = [wire.disposal(TOLD_TO, ENDPOINTS[0], number, wire.PID_ENDPOINT_GUID, gone) for number in numbers]
+    return told, known.reader.metatraffic
 
 
 def _learned(known: Known) -> str:
