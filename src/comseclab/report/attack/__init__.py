@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from comseclab.report.attack import cost as costs
 from comseclab.report.attack import run as runs
 from comseclab.report.attack.page import page
 from comseclab.results.store import write_atomically
@@ -16,5 +17,6 @@ def build(run: Path, cost: Path | None = None) -> Path:
     Raises LabError when `attack.json`, a trial's record or the given `cost` is missing or damaged.
     """
     data = runs.read(run)
-    write_atomically(data.path / NAME, page(data))
+    measured = costs.find(data, cost)
+    write_atomically(data.path / NAME, page(data, measured and costs.figure(data, *measured)))
     return data.path / NAME

@@ -1,12 +1,14 @@
 """A cell's evidence: what was done, what was seen in each trial, and the files that show it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from pydantic import ValidationError
 
+from comseclab.attack.base import Effect
 from comseclab.attack.matrix import CellRow, Described
 from comseclab.attack.registry import ATTACKS
 from comseclab.attack.spec import AttackRecord, Seen
@@ -48,9 +50,8 @@ def _cell(run: AttackRun, cell: CellRow, attack: Described) -> dict[str, Any]:
         "text": cell.text,
         "done": attack.title,
         "success": attack.success,
-        "stride": attack.stride,
         "counts": _counts(cell),
-        "controls": list(_controls(run, cell, attack)),
+        "controls": list(_controls(run, cell, attack, trials)),
         "race": cell.race,
         "harm": [_harm(name, value) for name, value in cell.harm.items()],
         "trials": trials,
@@ -60,25 +61,27 @@ def _cell(run: AttackRun, cell: CellRow, attack: Described) -> dict[str, Any]:
 
 
 def _counts(cell: CellRow) -> str:
-    if not cell.repetitions:
-        return ""
-    return f"succeeded in {cell.succeeded} of {cell.repetitions} valid repetition{'s' if cell.repetitions > 1 else ''}"
+    return f"succeeded in {_of(cell.succeeded, cell.repetitions)}" if cell.repetitions else ""
 
 
-def _controls(run: AttackRun, cell: CellRow, attack: Described) -> Iterator[dict[str, str]]:
-    """What had to succeed before the cell may be called stopped."""
-    if not cell.repetitions or not Configuration.of(cell).protected:
+def _of(succeeded: int, tried: int) -> str:
+    return f"{succeeded} of {tried} valid trial{'s' if tried != 1 else ''}"
+
+
+def _controls(
+    run: AttackRun, cell: CellRow, attack: Described, trials: Sequence[dict[str, Any]]
+) -> Iterator[dict[str, str]]:
+    """What had to succeed before the cell may be called stopped, and how often it did."""
+    if not cell.evidence or not Configuration.of(cell).protected:
         return
     if "plain" in attack.controls:
         plain = run.control(cell)
-        told = f"{plain.verdict.value}, {plain.succeeded} of {plain.repetitions}" if plain else "not run"
-        yield {
-            "text": f"the same attack without protection: {told}",
-            "href": looks.mark(plain)["href"] if plain else "",
-        }
+        told = f"succeeded in {_of(plain.succeeded, plain.repetitions)}" if plain else "was not run"
+        yield {"text": f"the same attack without protection {told}", "href": f"#{anchor(plain)}" if plain else ""}
     if "permitted" in attack.controls:
-        yield {"text": "the same node holding the right: see the trials named control", "href": ""}
-    yield {"text": f"the control that succeeded least did so {cell.control_succeeded} times", "href": ""}
+        effects = [trial["effect"] for trial in trials if trial["arm"] == "control" and trial["effect"]]
+        told = _of(effects.count(Effect.SUCCEEDED.value), len(effects))
+        yield {"text": f"the same node, holding the right, succeeded in {told}", "href": ""}
 
 
 def _harm(name: str, value: float) -> str:
@@ -94,14 +97,26 @@ def _harm(name: str, value: float) -> str:
 
 def _trial(run: Path, folder: str, attack: str) -> dict[str, Any]:
     """One trial: what it showed, and links to its files, relative to the page."""
-    record, seed = _record(run / folder), _seed(run / folder)
+    record = _record(run / folder)
     arm, _, number = Path(folder).name.rpartition("_")[2].partition("-")
-    found: dict[str, Any] = {"name": f"{arm} {number.replace('-', ' ')}", "folder": folder, "seed": seed}
-    found["files"] = [{"href": f"{folder}/{name}", "name": Path(name).name} for name in _files(run / folder)]
+    found: dict[str, Any] = {
+        "name": f"{arm} {number.replace('-', ' ')}",
+        "arm": arm,
+        "seed": _seed(run / folder),
+        "files": [{"href": quote(f"{folder}/{name}"), "name": Path(name).name} for name in _files(run / folder)],
+    }
     if record is None:
-        return found | {"outcome": "its record is no longer there", "seen": "", "told": [], "versions": ""}
+        return found | {
+            "effect": "",
+            "outcome": "its record is no longer there",
+            "seen": "",
+            "told": [],
+            "versions": "",
+        }
+    effect, outcome = _outcome(record, attack)
     return found | {
-        "outcome": _outcome(record, attack),
+        "effect": effect,
+        "outcome": outcome,
         "seen": _seen(record.seen) if record.seen else "",
         "told": _told(record),
         "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
@@ -124,19 +139,22 @@ def _seed(folder: Path) -> str:
 
 
 def _files(folder: Path) -> list[str]:
-    there = [str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
+    there = [
+        str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size
+    ]
     kept = [name for name in there if not name.startswith(("records/", "."))]
     return [name for name in FIRST if name in kept] + [name for name in kept if name not in FIRST]
 
 
-def _outcome(record: AttackRecord, attack: str) -> str:
+def _outcome(record: AttackRecord, attack: str) -> tuple[str, str]:
+    """The trial's own effect, where it is valid, and all of it in words."""
     if not record.valid or record.seen is None:
-        return f"invalid: {'; '.join(record.reasons)}"
+        return "", f"invalid: {'; '.join(record.reasons)}"
     if attack not in ATTACKS:
-        return "valid"
+        return "", "valid; this version of the laboratory no longer knows the attack"
     outcome = ATTACKS[attack].judge(record.seen)
     harm = ", ".join(_harm(name, value) for name, value in outcome.harm.items())
-    return f"{outcome.effect.value}: {outcome.text}" + (f" ({harm})" if harm else "")
+    return outcome.effect.value, f"{outcome.effect.value}: {outcome.text}" + (f" ({harm})" if harm else "")
 
 
 def _seen(seen: Seen) -> str:

@@ -29,21 +29,21 @@ HARMFUL = (Verdict.SUCCEEDED, Verdict.DETECTED, Verdict.DISRUPTED)
 UNDECIDED = (Verdict.NOT_SHOWN, Verdict.INVALID)
 
 
-def kind(verdict: Verdict) -> str:
-    """The class of a verdict."""
-    return verdict.value.replace(" ", "-")
+def kind(word: str) -> str:
+    """The class of a verdict or of another word with a look."""
+    return word.replace(" ", "-").replace(",", "")
 
 
-def mark(cell: CellRow) -> dict[str, Any]:
-    """A cell as a link to its evidence shows it."""
-    told = f"{cell.title}: {cell.verdict.value}"
+def mark(cell: CellRow, word: str | None = None, sign: str | None = None) -> dict[str, Any]:
+    """A cell as a link to its evidence shows it: its verdict, or another word with a sign of its own."""
+    told = f"{cell.title}: {word + '; ' if word else ''}{cell.verdict.value}"
     if cell.repetitions:
         told += f", {cell.succeeded} of {cell.repetitions}"
     return {
         "attack": cell.attack,
-        "kind": kind(cell.verdict),
-        "mark": LOOKS[cell.verdict].mark,
-        "count": f"{cell.succeeded}/{cell.repetitions}" if cell.race else "",
+        "kind": kind(word or cell.verdict.value),
+        "mark": sign or LOOKS[cell.verdict].mark,
+        "count": f"{cell.succeeded}/{cell.repetitions}" if cell.race and not word else "",
         "told": told + (", a race" if cell.race else ""),
         "href": f"#{anchor(cell)}",
     }

@@ -1,17 +1,20 @@
 """The page: matrix, claims, summaries, standards and evidence in one HTML file that needs nothing else."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from comseclab.attack.matrix import CellRow
 from comseclab.report import details
-from comseclab.report.attack import evidence, looks
-from comseclab.report.attack.run import STRIDE, AttackRun
-from comseclab.report.frame import documentation, fill
+from comseclab.report.attack import claims, evidence, looks, standards, summary
+from comseclab.report.attack.claims import Standing
+from comseclab.report.attack.run import STRIDE, AttackRun, Configuration
+from comseclab.report.figures import Figure
+from comseclab.report.frame import documentation, fill, sections
 
 
-def page(run: AttackRun) -> str:
-    """The HTML of the whole page."""
+def page(run: AttackRun, cost: Figure | None) -> str:
+    """The HTML of the whole page; `cost` is the chart of costs, where the plan was measured too."""
     plan = run.path / "plan.toml"
     return fill(
         "attack.html.j2",
@@ -19,10 +22,21 @@ def page(run: AttackRun) -> str:
         title=f"{run.matrix.plan} – comseclab attacks",
         heading=f"{run.matrix.plan}, attacked",
         subtitle=_subtitle(run),
-        legend=_legend(run),
+        verdicts=_verdicts(run),
+        sentences=list(summary.sentences(run)),
+        warnings=list(summary.caveats(run)),
         categories=_categories(run),
         attacks=run.attacks,
-        matrix=_matrix(run),
+        matrix=_grid(run, looks.mark),
+        costs=sections([cost]) if cost else [],
+        refuted=claims.refuted(run),
+        claims=_grid(run, _standing),
+        standings=_standings(run),
+        sources=list(claims.sources(run)),
+        stride_names=STRIDE,
+        stride=summary.stride(run),
+        swot=summary.swot(run),
+        standards=standards.mapped(run),
         evidence=evidence.groups(run),
         environment=details.machine(run.matrix.environment),
         again=f"comseclab attack runs/{run.path.name}\ncomseclab report runs/{run.path.name}",
@@ -41,34 +55,54 @@ def _subtitle(run: AttackRun) -> str:
     return " · ".join(parts)
 
 
-def _legend(run: AttackRun) -> list[dict[str, Any]]:
+def _verdicts(run: AttackRun) -> list[dict[str, Any]]:
     counted = Counter(cell.verdict for cell in run.matrix.cells)
+    return [_entry(verdict.value, look, counted[verdict]) for verdict, look in looks.LOOKS.items()]
+
+
+def _standings(run: AttackRun) -> list[dict[str, Any]]:
+    counted = Counter(claims.standing(cell) for cell in run.matrix.cells)
     return [
-        {"kind": looks.kind(verdict), "mark": look.mark, "word": verdict.value, "means": look.means,
-         "cells": counted[verdict]}
-        for verdict, look in looks.LOOKS.items()
-    ]  # fmt: skip
+        _entry(which.value, look, counted[which])
+        for which, look in claims.LOOKS.items()
+        if counted[which] or which is not Standing.UNKNOWN
+    ]
+
+
+def _entry(word: str, look: looks.Look, cells: int) -> dict[str, Any]:
+    return {"kind": looks.kind(word), "mark": look.mark, "word": word, "means": look.means, "cells": cells}
+
+
+def _standing(cell: CellRow) -> dict[str, Any] | None:
+    """A cell by how it stands before the documents."""
+    which = claims.standing(cell)
+    return looks.mark(cell, which.value, claims.LOOKS[which].mark) if which else None
 
 
 def _categories(run: AttackRun) -> list[Mapping[str, Any]]:
-    """The matrix's upper heads: STRIDE, and how many attacks stand below each."""
+    """The grids' upper heads: STRIDE, and how many attacks stand below each."""
     counted = Counter(attack.stride for attack in run.attacks)
     return [{"name": name, "attacks": counted[name]} for name in STRIDE if counted[name]]
 
 
-def _matrix(run: AttackRun) -> Sequence[Mapping[str, Any]]:
-    first = {attack.name for attack, before in zip(run.attacks, [None, *run.attacks], strict=False)
-             if before is None or before.stride != attack.stride}  # fmt: skip
-    groups = []
-    for middleware in run.middlewares:
-        rows = []
-        for one in run.configurations:
-            if one.middleware == middleware:
-                found = [run.cells.get((one, attack.name)) for attack in run.attacks]
-                cells = [
-                    {"first": attack.name in first, "mark": looks.mark(cell) if cell else None}
-                    for attack, cell in zip(run.attacks, found, strict=True)
-                ]
-                rows.append({"label": one.label, "cells": cells})
-        groups.append({"title": middleware, "rows": rows})
-    return groups
+def _grid(run: AttackRun, marked: Callable[[CellRow], dict[str, Any] | None]) -> Sequence[Mapping[str, Any]]:
+    """Configurations by stack; a mark an attack, or None."""
+    return [
+        {
+            "title": middleware,
+            "rows": [
+                {"label": one.label, "marks": list(_marks(run, one, marked))}
+                for one in run.configurations
+                if one.middleware == middleware
+            ],
+        }
+        for middleware in run.middlewares
+    ]
+
+
+def _marks(
+    run: AttackRun, one: Configuration, marked: Callable[[CellRow], dict[str, Any] | None]
+) -> Iterator[dict[str, Any] | None]:
+    for attack in run.attacks:
+        cell = run.cells.get((one, attack.name))
+        yield marked(cell) if cell else None

@@ -1,0 +1,150 @@
+"""What the documents claim against what happened. The claims are data: claims.toml."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from comseclab.attack.matrix import CellRow
+from comseclab.attack.verdict import Verdict
+from comseclab.protection.levels import LEVELS
+from comseclab.report.attack.looks import HARMFUL, UNDECIDED, Look
+from comseclab.report.attack.run import AttackRun, Configuration, anchor
+
+
+class Standing(StrEnum):
+    """Of a cell, before the documents."""
+
+    SHOWN = "claimed and shown"
+    REFUTED = "claimed and refuted"
+    OPEN = "claimed, not shown"
+    NOT_CLAIMED = "not claimed"
+    UNKNOWN = "claims not known"
+
+
+LOOKS = {
+    Standing.REFUTED: Look("✕", "the documents claim that the attack is stopped, and it succeeded or did harm"),
+    Standing.SHOWN: Look("✓", "the documents claim it, and so it was, while the positive control succeeded"),
+    Standing.OPEN: Look("?", "the documents claim it, but the positive control failed, or no trial was valid"),
+    Standing.NOT_CLAIMED: Look("·", "no document claims that the attack is stopped"),
+    Standing.UNKNOWN: Look("∅", "the laboratory knows no document that speaks of the protection or the attack"),
+}
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Claim(Part):
+    """A property that a document claims of protections: those named, or those of DDS whose level has an attribute."""
+
+    middleware: list[str]
+    protection: list[str] = []
+    level: str | None = Field(None, description="an attribute of protection.levels.Level")
+    property: str
+    source: str
+
+    def protections(self) -> list[str]:
+        """By their built-in names."""
+        if self.level is None:
+            return self.protection
+        return [name for name, level in LEVELS.items() if getattr(level, self.level)]
+
+
+class Documents(Part):
+    """All of claims.toml."""
+
+    properties: dict[str, str]
+    attacks: dict[str, list[str]]
+    claim: list[Claim]
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        named = {name for names in self.attacks.values() for name in names} | {one.property for one in self.claim}
+        if unknown := named - set(self.properties):
+            raise ValueError(f"properties without a row: {', '.join(sorted(unknown))}")
+        return self
+
+    def tests(self, attack: str) -> frozenset[str]:
+        """The properties an attack puts to the test; none for an attack without a row."""
+        family = next((names for pattern, names in self.attacks.items()
+                       if pattern.endswith("*") and attack.startswith(pattern[:-1])), [])  # fmt: skip
+        return frozenset(self.attacks.get(attack, family))
+
+    def claimed(self, one: Configuration) -> Mapping[str, str] | None:
+        """The properties claimed of a configuration, with their sources; None where no document is known."""
+        if not one.protected:
+            return {}
+        found = {claim.property: claim.source for claim in self.claim
+                 if one.middleware in claim.middleware and one.base in claim.protections()}  # fmt: skip
+        return found or None
+
+
+@cache
+def documents() -> Documents:
+    """The claims as they ship."""
+    return Documents.model_validate(tomllib.loads((resources.files(__package__) / "claims.toml").read_text()))
+
+
+def standing(cell: CellRow) -> Standing | None:
+    """How a cell stands before the documents; None where the attack makes no sense.
+
+    A claim is refuted where the attack succeeded, and by any harm where the attack is one of harm. It is shown where
+    the attack was stopped, or only disrupted the stream or was detected, its positive control having succeeded.
+    """
+    if cell.verdict is Verdict.NOT_APPLICABLE:
+        return None
+    claimed, tested = documents().claimed(Configuration.of(cell)), documents().tests(cell.attack)
+    if claimed is None or not tested:
+        return Standing.UNKNOWN
+    if not tested <= set(claimed):
+        return Standing.NOT_CLAIMED
+    if cell.verdict in UNDECIDED:
+        return Standing.OPEN
+    harmful = HARMFUL if tested & OF_HARM else (Verdict.SUCCEEDED,)
+    if cell.verdict in harmful:
+        return Standing.REFUTED
+    return Standing.SHOWN if cell.control_succeeded else Standing.OPEN
+
+
+OF_HARM = {"availability", "control-integrity"}
+"""Properties that are broken by a stream that ends, whoever is told of it."""
+
+
+def standings(run: AttackRun, one: Configuration) -> dict[Standing, list[CellRow]]:
+    """A configuration's cells by their standing."""
+    found: dict[Standing, list[CellRow]] = {which: [] for which in Standing}
+    for cell in run.row(one):
+        if which := standing(cell):
+            found[which].append(cell)
+    return found
+
+
+def refuted(run: AttackRun) -> list[dict[str, Any]]:
+    """The cells that refute a claim, with the claims and their sources."""
+    told = []
+    for cell in run.matrix.cells:
+        if standing(cell) is Standing.REFUTED:
+            claimed = documents().claimed(Configuration.of(cell)) or {}
+            broken = [(documents().properties[name], claimed[name]) for name in sorted(documents().tests(cell.attack))]
+            told.append({"title": cell.title, "text": cell.text, "href": f"#{anchor(cell)}", "claims": broken})
+    return told
+
+
+def sources(run: AttackRun) -> Iterator[dict[str, Any]]:
+    """The claims that concern this run, each with its source and the attacks that put it to the test."""
+    attacked = {(one.middleware, one.base) for one in run.configurations}
+    for claim in documents().claim:
+        stacks = [name for name in claim.middleware if name in run.middlewares]
+        bases = [base for base in claim.protections() if any((stack, base) in attacked for stack in stacks)]
+        if bases:
+            yield {
+                "property": documents().properties[claim.property],
+                "of": f"{', '.join(stacks)}: {', '.join(bases)}",
+                "source": claim.source,
+                "attacks": [one.name for one in run.attacks if claim.property in documents().tests(one.name)],
+            }

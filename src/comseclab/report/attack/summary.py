@@ -1,0 +1,158 @@
+"""What the cells amount to: the sentences at the top, STRIDE and SWOT. All follows from the cells."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from comseclab.attack.matrix import CellRow
+from comseclab.attack.verdict import Verdict
+from comseclab.report.attack import looks
+from comseclab.report.attack.claims import Standing, standing, standings
+from comseclab.report.attack.run import STRIDE, AttackRun, Configuration
+
+SINGLE = ("strength", "weakness", "opportunity", "threat")
+NAMED = 6
+"""Cells that a sentence names; the rest it counts."""
+
+
+def sentences(run: AttackRun) -> Iterator[dict[str, str]]:
+    """What a reader with a minute takes away."""
+    yield _said("Σ", "", "Of the cells in which an attack was tried, ", _counts(run), ".")
+    refuted = [cell for cell in run.matrix.cells if standing(cell) is Standing.REFUTED]
+    shown = sum(standing(cell) is Standing.SHOWN for cell in run.matrix.cells)
+    if refuted:
+        key = f"{len(refuted)} claim{'s were' if len(refuted) > 1 else ' was'} refuted"
+        yield _said("✕", "broken", "", key, f": {_named([cell.title for cell in refuted])}. {shown} were shown.")
+    elif shown:
+        yield _said("✓", "met", "No claim of a protection's documents was refuted; ", f"{shown} were shown", ".")
+    protected = [one for one in run.configurations if one.protected]
+    if protected:
+        yield from _of_protections(run, protected)
+    bare = [one for one in run.configurations if not one.protected]
+    if bare:
+        told = _named([_share(run, one, looks.HARMFUL) for one in bare])
+        yield _said("·", "", "Without protection, attacks ", "do harm", f": {told}.")
+
+
+def _said(mark: str, kind: str, before: str, key: str, after: str) -> dict[str, str]:
+    return {"mark": mark, "kind": kind, "before": before, "key": key, "after": after}
+
+
+def _counts(run: AttackRun) -> str:
+    counted = Counter(cell.verdict for cell in run.matrix.cells)
+    tried = [verdict for verdict in looks.LOOKS if verdict is not Verdict.NOT_APPLICABLE and counted[verdict]]
+    return ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in tried) or "none"
+
+
+def _of_protections(run: AttackRun, protected: Sequence[Configuration]) -> Iterator[dict[str, str]]:
+    """What the protections stop, and what none of them does."""
+    most = [
+        max((one for one in protected if one.middleware == name), key=lambda one: _count(run, one, (Verdict.STOPPED,)))
+        for name in dict.fromkeys(one.middleware for one in protected)
+    ]
+    told = _named([_share(run, one, (Verdict.STOPPED,)) for one in most])
+    yield _said("✓", "met", "Most attacks ", "shown stopped", f", by stack: {told}.")
+    open_to = [attack.name for attack in run.attacks if _nothing_stops(run, attack.name)]
+    if open_to:
+        yield _said("✕", "broken", "Open in every protection in which it was tried: ", _named(open_to, 99), ".")
+
+
+def _nothing_stops(run: AttackRun, attack: str) -> bool:
+    """Whether protections met the attack, and it did harm in each."""
+    met = [cell.verdict for cell in run.matrix.cells if cell.attack == attack and cell.base != "none"]
+    tried = [verdict for verdict in met if verdict is not Verdict.NOT_APPLICABLE]
+    return bool(tried) and all(verdict in looks.HARMFUL for verdict in tried)
+
+
+def _count(run: AttackRun, one: Configuration, verdicts: Sequence[Verdict]) -> int:
+    return sum(cell.verdict in verdicts for cell in run.row(one))
+
+
+def _share(run: AttackRun, one: Configuration, verdicts: Sequence[Verdict]) -> str:
+    tried = sum(cell.verdict is not Verdict.NOT_APPLICABLE for cell in run.row(one))
+    return f"{one.name} {_count(run, one, verdicts)} of {tried}"
+
+
+def _named(names: Sequence[str], most: int = NAMED) -> str:
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def caveats(run: AttackRun) -> Iterator[dict[str, str]]:
+    """What a reader must know before relying on the page, and the remedy."""
+    counted = Counter(cell.verdict for cell in run.matrix.cells)
+    if invalid := counted[Verdict.INVALID]:
+        yield {"text": f"{_cells(invalid)} without a valid trial.", "remedy": "Their evidence names the reasons."}
+    if unknown := counted[Verdict.NOT_SHOWN]:
+        yield {
+            "text": f"{_cells(unknown)} not shown: nothing happened, but neither did it in the control.",
+            "remedy": "Nothing follows from these, and least of all that the configuration is secure.",
+        }
+    if races := sum(cell.race for cell in run.matrix.cells):
+        yield {"text": f"{_cells(races)} a race: repetitions differ.", "remedy": "More repetitions tell how often."}
+    single = [cell for cell in run.matrix.cells if cell.repetitions == 1]
+    if single:
+        yield {
+            "text": f"{_cells(len(single))} tried once only.",
+            "remedy": "Repeat (--repetitions 3): races exist.",
+        }
+
+
+def _cells(number: int) -> str:
+    return f"{number} cell{'s' if number > 1 else ''}"
+
+
+def stride(run: AttackRun) -> list[dict[str, Any]]:
+    """Per configuration and category: each verdict's mark and count, gravest first."""
+    category = {attack.name: attack.stride for attack in run.attacks}
+    rows = []
+    for one in run.configurations:
+        counted = Counter((category[cell.attack], cell.verdict) for cell in run.row(one))
+        cells = [
+            [
+                {
+                    "kind": looks.kind(verdict.value),
+                    "mark": look.mark,
+                    "word": verdict.value,
+                    "count": counted[name, verdict],
+                }
+                for verdict, look in looks.LOOKS.items()
+                if counted[name, verdict] and verdict is not Verdict.NOT_APPLICABLE
+            ]
+            for name in STRIDE
+        ]
+        rows.append({"name": one.name, "cells": cells})
+    return rows
+
+
+def swot(run: AttackRun) -> list[dict[str, Any]]:
+    """Per configuration: strengths, weaknesses, opportunities and threats, from its cells and its siblings'.
+
+    Strengths: attacks shown stopped. Weaknesses: claims refuted. Of attacks that do harm, those that another protection
+    of the same stack was shown to stop are opportunities, and the others threats.
+    """
+    return [_swot(run, one) for one in run.configurations]
+
+
+def _swot(run: AttackRun, one: Configuration) -> dict[str, Any]:
+    found = standings(run, one)
+    harmful = [cell for cell in run.row(one) if cell.verdict in looks.HARMFUL]
+    better = {cell.attack: _stopped_by(run, one, cell) for cell in harmful}
+    quadrants = {
+        "strengths": [looks.mark(cell) | {"by": ""} for cell in run.row(one) if cell.verdict is Verdict.STOPPED],
+        "weaknesses": [looks.mark(cell) | {"by": ""} for cell in found[Standing.REFUTED]],
+        "opportunities": [
+            looks.mark(cell) | {"by": ", ".join(better[cell.attack])} for cell in harmful if better[cell.attack]
+        ],
+        "threats": [looks.mark(cell) | {"by": ""} for cell in harmful if not better[cell.attack]],
+    }
+    return {"name": one.name, "quadrants": list(quadrants.items()), "single": SINGLE}
+
+
+def _stopped_by(run: AttackRun, one: Configuration, cell: CellRow) -> list[str]:
+    """Protections of the same stack, alike in all else, that were shown to stop the attack."""
+    return [
+        other.label
+        for other in run.configurations
+        if other.plain == one.plain and (met := run.cells.get((other, cell.attack))) and met.verdict is Verdict.STOPPED
+    ]
