@@ -3,7 +3,7 @@
 import time
 from typing import TYPE_CHECKING, Any
 
-from comseclab.attack import icep, icestorm
+from comseclab.attack import icep, icestorm, tcp
 from comseclab.attack.base import Rogue
 from comseclab.attack.dialect import Dialect, Prepared, Setting
 from comseclab.attack.frame import TCP, Frame
@@ -31,6 +31,7 @@ SILENCES = {
     "unsubscribe": "a stranger's call to the topic that ends the subscription (IceStorm::Topic::unsubscribe)",
     "destroy": "a stranger's call that destroys the topic (IceStorm::Topic::destroy)",
     "close": "a message CloseConnection of Ice put into the broker's connection to the subscriber",
+    "reset": "a TCP reset in the publisher's name",
 }
 
 
@@ -107,6 +108,8 @@ class Ice(Dialect):
         topic = icestorm.topic(scene)
         if message == "close":
             self._close(scene)
+        elif message == "reset":
+            tcp.reset(scene)
         elif message == "destroy":
             icestorm.ask(scene, scene.writer.address, MANAGER_PORT, [Call(topic, "destroy")])
         else:
