@@ -8,6 +8,7 @@ import struct
 from dataclasses import dataclass, replace
 
 UDP, TCP = 17, 6
+TCP_SYN, TCP_ACK = 0x02, 0x10
 _IPV4 = b"\x08\x00"
 
 
@@ -63,6 +64,11 @@ class Frame:
             return b""
         return self.raw[self._payload_at : 14 + struct.unpack_from(">H", self.raw, 16)[0]]
 
+    @property
+    def tcp_flags(self) -> int:
+        """Of the TCP header; 0 where there is none."""
+        return self.raw[14 + self._header + 13] if self.protocol == TCP else 0
+
     def with_payload(self, payload: bytes) -> "Frame":
         """The same frame with another payload, lengths and checksums corrected. It must be UDP, or keep its length."""
         head = bytearray(self.raw[: self._payload_at])
@@ -86,17 +92,27 @@ def udp_frame(
     hardware: tuple[str, str], source: tuple[str, int], destination: tuple[str, int], payload: bytes
 ) -> bytes:
     """A UDP datagram in one frame. `hardware` and the ends are (from, to)-ordered; the addresses may be made up."""
+    header = struct.pack(">HHHH", source[1], destination[1], 8, 0)
+    return _packet(hardware, (source[0], destination[0]), UDP, header).with_payload(payload).raw
+
+
+def syn_frame(hardware: tuple[str, str], source: tuple[str, int], destination: tuple[str, int], number: int) -> bytes:
+    """A request for a TCP connection whose first sequence number is `number`, in one frame."""
+    header = struct.pack(">HHIIBBHHH", source[1], destination[1], number, 0, 5 << 4, TCP_SYN, 64_000, 0, 0)
+    return _packet(hardware, (source[0], destination[0]), TCP, header).with_payload(b"").raw
+
+
+def _packet(hardware: tuple[str, str], addresses: tuple[str, str], protocol: int, header: bytes) -> Frame:
+    """A frame whose lengths and checksums are not right yet."""
     to_from = b"".join(bytes.fromhex(address.replace(":", "")) for address in reversed(hardware))
-    ip = struct.pack(">BBHHHBBH", 0x45, 0, 28, 0, 0, 64, UDP, 0)
-    ip += socket.inet_aton(source[0]) + socket.inet_aton(destination[0])
-    udp = struct.pack(">HHHH", source[1], destination[1], 8, 0)
-    return Frame(0, to_from + _IPV4 + ip + udp).with_payload(payload).raw
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 0, 0, 0, 64, protocol, 0)
+    return Frame(0, to_from + _IPV4 + ip + b"".join(map(socket.inet_aton, addresses)) + header)
 
 
 def checksum(data: bytes) -> int:
     """The Internet checksum (RFC 1071)."""
     padded = data + b"\0" * (len(data) % 2)
-    total = sum(struct.unpack(f">{len(padded) // 2}H", padded))
+    total: int = sum(struct.unpack(f">{len(padded) // 2}H", padded))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF
