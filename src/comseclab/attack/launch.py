@@ -1,5 +1,6 @@
 """Run one trial under attack as a child of the laboratory, in namespaces of its own. Several may run side by side."""
 
+import gzip
 import shutil
 import threading
 from pathlib import Path
@@ -8,6 +9,8 @@ from comseclab.attack.spec import AttackRecord, AttackSpec
 from comseclab.errors import LabError
 from comseclab.testbed import clean
 from comseclab.trial.launch import LOG, check_paths, in_namespaces, last_words
+
+CAPTURE = Path("evidence") / "wire.pcapng"
 
 
 def run_attacked(spec: AttackSpec, folder: Path, cancel: threading.Event) -> AttackRecord:
@@ -27,6 +30,7 @@ def run_attacked(spec: AttackSpec, folder: Path, cancel: threading.Event) -> Att
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
+        _compress(folder / CAPTURE)
         record = folder / "record.json"
         if record.exists():
             return AttackRecord.model_validate_json(record.read_text())
@@ -36,3 +40,11 @@ def run_attacked(spec: AttackSpec, folder: Path, cancel: threading.Event) -> Att
         )
         record.write_text(broken.model_dump_json(indent=1))
         return broken
+
+
+def _compress(path: Path) -> None:
+    """Replace a file by PATH.gz, which Wireshark opens as it is. Frames are captured twice: half the bytes go."""
+    if path.exists():
+        with path.open("rb") as whole, gzip.open(f"{path}.gz", "wb", compresslevel=1) as small:
+            shutil.copyfileobj(whole, small)
+        path.unlink()
