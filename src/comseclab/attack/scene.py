@@ -74,7 +74,11 @@ class Scene:
             if not self.dialect.is_message(frame, self):
                 return [(0.0, frame)]
             self.targeted += 1
-            return act(frame)
+            following = act(frame)
+            for _, goes_on in following:
+                if goes_on.raw != frame.raw:
+                    self._account(goes_on.raw)
+            return following
 
         self.follow(rule)
 
