@@ -15,6 +15,7 @@ import pytest
 import typer
 
 import comseclab.attack
+from attack.inside import AS_ROOT, HERE, environment, run_inside
 from attack.scenes import HOSTS, STATION, away, frame_to, scene_on
 from comseclab.attack import fence, limits
 from comseclab.attack.base import Attack
@@ -26,33 +27,11 @@ from comseclab.attack.spec import AttackSpec
 from comseclab.cli.attack import attack as verb
 from comseclab.errors import LabError
 from comseclab.testbed.host import Host
-from comseclab.trial.launch import AS_USER, ISOLATE
+from comseclab.trial.launch import ISOLATE
 
 ROOM = Path(comseclab.attack.__file__).parent
-HERE = Path(__file__).parent
-AS_ROOT = () if os.geteuid() == 0 else AS_USER
 WAYS = ("connect", "inject", "inject_on_path")
 FOREIGN = f"comseclab-test-{os.getpid()}"
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent), *sys.path])}
-
-
-def run_inside(namespaces: tuple[str, ...], *arguments: str, pass_fds: tuple[int, ...] = ()) -> dict[str, str | None]:
-    argv = ["unshare", *AS_ROOT, *namespaces, "--", sys.executable, str(HERE / "inside_testbed.py"), *arguments]
-    done = subprocess.run(
-        argv,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        pass_fds=pass_fds,
-        env=environment(),
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, str | None] = json.loads(done.stdout)
-    return found
 
 
 @contextmanager
@@ -65,6 +44,11 @@ def foreign_namespace() -> Iterator[Path]:
         subprocess.run(["ip", "netns", "delete", FOREIGN], check=True)
 
 
+def _found(said: str) -> dict[str, str | None]:
+    found: dict[str, str | None] = json.loads(said)
+    return found
+
+
 @pytest.fixture(scope="module")
 def tried() -> dict[str, str | None]:
     """What became of each try in a testbed, which is given the machine's own namespace, and as root another one."""
@@ -74,7 +58,7 @@ def tried() -> dict[str, str | None]:
             paths.append(stack.enter_context(foreign_namespace()))
         files = [stack.enter_context(path.open()) for path in paths]
         descriptors = tuple(file.fileno() for file in files)
-        return run_inside(ISOLATE, *map(str, descriptors), pass_fds=descriptors)
+        return _found(run_inside(ISOLATE, "inside_testbed.py", *map(str, descriptors), pass_fds=descriptors))
 
 
 # In a testbed.
@@ -146,7 +130,9 @@ def test_who_listens_does_so_on_the_attackers_host_until_the_end(tried: dict[str
 
 def test_namespaces_that_are_not_fresh_are_closed() -> None:
     without_pid = tuple(part for part in ISOLATE if part not in ("--pid", "--kill-child", "--mount-proc"))
-    assert "not the process of a testbed" in (run_inside(without_pid, "--alone")["fresh namespaces"] or "")
+    assert "not the process of a testbed" in (
+        _found(run_inside(without_pid, "inside_testbed.py", "--alone"))["fresh namespaces"] or ""
+    )
 
 
 def test_the_machines_own_network_is_closed_to_the_process_of_a_trial() -> None:
