@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from comseclab.attack.conduct import AttackedTrial
 
 MOST_LOST_BEFORE = 0.1
+IN_FLIGHT_NS = 50_000_000
+"""A message sent so shortly before its subscriber was told to restart may have been on its way."""
 LISTED = 400
 """Deliveries that stand in the evidence with their first bytes."""
 
@@ -68,7 +70,7 @@ def observe(trial: "AttackedTrial") -> Seen:
             & last_life
             & np.array(
                 [
-                    begun[int(n)] < restarted - 500_000_000 if g else False
+                    begun[int(n)] < restarted - IN_FLIGHT_NS if g else False
                     for n, g in zip(received["index"], genuine, strict=True)
                 ],
                 bool,

@@ -100,6 +100,7 @@ class OnPath:
         frame = Frame(port, packet[9:], at_ns)
         self.seen.append(frame)
         with self._ruling:
+            self._release()
             try:
                 following = self._allowed(frame, list(itertools.islice(self._rule(frame), limits.MOST_FOR_ONE + 1)))
             except Exception as error:  # a rule that fails must not hold up the testbed; the trial is invalid
@@ -124,8 +125,9 @@ class OnPath:
         return following
 
     def _release(self) -> None:
+        """Give what is due: all, once nobody holds anything back, so that nothing overtakes what was held."""
         now = time.monotonic()
-        while self._held and self._held[0][0] <= now:
+        while self._held and (self._rule is passes or self._held[0][0] <= now):
             self._give(heapq.heappop(self._held)[2])
 
     def _give(self, frame: Frame) -> None:
