@@ -47,14 +47,14 @@ def attack(
     if cost is not None and not (cost / "summary.json").is_file():
         raise LabError(f"--cost: {cost} has no summary.json", "give a run folder that `comseclab run` finished")
     if resume:
-        raise typer.Exit(_carry_out(run.reopen(_to_resume(plan, out)), out, cost))
+        raise typer.Exit(_carry_out(run.reopen(_to_resume(plan, out)), cost))
     chosen, cases, text = _choose(plan, only, attacks, repetitions)
     if dry_run:
         from comseclab.cli.attack_cells import show_cells
 
         show_cells(chosen, cases)
         return
-    raise typer.Exit(_carry_out(run.begin(chosen, cases, text, out), out, cost))
+    raise typer.Exit(_carry_out(run.begin(chosen, cases, text, out), cost))
 
 
 def _choose(
@@ -83,7 +83,7 @@ def _to_resume(path: Path, out: Path) -> Path:
     return path if path.is_dir() else newest_run(f"{load_plan(path).plan.name}-attack", out, PLAN)
 
 
-def _carry_out(work: "AttackWork", out: Path, cost: Path | None) -> int:
+def _carry_out(work: "AttackWork", cost: Path | None) -> int:
     """Attack, with progress; say what was found and where it is. Returns the exit code."""
     from rich.console import Console
 
@@ -105,6 +105,9 @@ def _carry_out(work: "AttackWork", out: Path, cost: Path | None) -> int:
         raise LabError(error.cause, f"{error.remedy}; then: {again}".lstrip("; ")) from None
     found = matrix.Matrix.read(work.run.path)
     show_verdicts(console, found)
+    from comseclab.report.attack import build  # the charts' library takes seconds to load
+
+    console.print(f"page: {build(work.run.path, cost)}", soft_wrap=True)
     required = work.plan.attack.require
     for line in matrix.broken(found.cells, required):
         console.print(line, soft_wrap=True, highlight=False, markup=False)
