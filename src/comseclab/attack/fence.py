@@ -19,9 +19,9 @@ from comseclab.testbed.host import Host
 from comseclab.testbed.namespaces import inside
 from comseclab.testbed.network import SUBNET
 
-LOCAL = ipaddress.ip_network(f"{SUBNET}.0/24")
-GROUPS = ipaddress.ip_network("224.0.0.0/4")
-_LOOPBACK = ipaddress.ip_network("127.0.0.0/8")
+LOCAL = ipaddress.IPv4Network(f"{SUBNET}.0/24")
+GROUPS = ipaddress.IPv4Network("224.0.0.0/4")
+_LOOPBACK = ipaddress.IPv4Network("127.0.0.0/8")
 _REMEDY = "attacks run inside `comseclab attack` only"
 _NET = Path("/proc/thread-self/net")
 """What the calling thread's network namespace has."""
@@ -102,7 +102,7 @@ def _check_isolated(host: Host) -> None:
             check_address(address)
     for line in (_NET / "route").read_text().splitlines()[1:]:
         destination, gateway, mask = (socket.inet_ntoa(struct.pack("=I", int(line.split()[n], 16))) for n in (1, 2, 7))
-        network = ipaddress.ip_network(f"{destination}/{mask}")
+        network = ipaddress.IPv4Network(f"{destination}/{mask}")
         if gateway != "0.0.0.0" or not (network.subnet_of(LOCAL) or network.subnet_of(GROUPS)):
             raise LabError(f"a route leads out of {host.namespace}: {network} by {gateway}", _REMEDY)
 
