@@ -94,7 +94,7 @@ class Dialect(ABC):
         raise LabError(f"there is no control message {message}")
 
     def hijack(self, scene: "Scene") -> None:
-        """Have the master send the subscriber to the attacker's publisher, which runs already."""
+        """Have the master send the subscriber to a publisher of the attacker's, of forged messages."""
         raise LabError("this stack has no master")
 
     def reflect(self, scene: "Scene") -> None:
