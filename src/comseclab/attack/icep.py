@@ -71,14 +71,14 @@ def number_of(call: bytes) -> bytes:
 
 def target_of(call: bytes) -> Identity:
     """Whom a request calls. Raises ValueError for bytes that are no request."""
-    if not call.startswith(HEADER) or call[8] != REQUEST:
+    if not call.startswith(HEADER + bytes([REQUEST])):
         raise ValueError("no request of Ice")
     return take_identity(call[HEADER_BYTES + 4 :])[0]
 
 
 def reply(received: bytes) -> Reply:
     """Read a reply. Raises ValueError for bytes that are none."""
-    if not received.startswith(HEADER) or received[8] != REPLY or len(received) < HEADER_BYTES + 5:
+    if not received.startswith(HEADER + bytes([REPLY])) or len(received) < HEADER_BYTES + 5:
         raise ValueError("no reply of Ice")
     status = received[HEADER_BYTES + 4]
     text = _STATUS[status] if status < len(_STATUS) else f"exception {status}"
