@@ -35,8 +35,15 @@ struct Settings {
     config: PathBuf,
     /// See [`Qos`].
     express: bool,
+    /// See [`Qos`]. Only an adversary leaves it out.
+    #[serde(default = "always")]
+    announce: bool,
     /// Bytes; what all who read accept.
     max_message_size: usize,
+}
+
+fn always() -> bool {
+    true
 }
 
 /// What advertise() and subscribe() are given.
@@ -94,6 +101,7 @@ impl Transport {
         let qos = Qos {
             reliable: stream.reliable,
             express: self.settings.express,
+            announce: self.settings.announce,
             max_message_size: self.settings.max_message_size,
         };
         let reporter = self.reporter(stream, End::Writer);
