@@ -34,8 +34,8 @@ SYN = 0x02
 EVERY = 4
 """One message in so many is replaced by an old one."""
 REPLAYED = 40
-PORTS = range(zenoh.FIRST_PORT, zenoh.FIRST_PORT + 4)
-"""Where a stranger looks for nodes."""
+WRITER_PORT, READER_PORT = zenoh.FIRST_PORT, zenoh.FIRST_PORT + 1
+"""Where the nodes of the attacked stream listen; it is the trial's only one."""
 
 
 class Zenoh(Dialect):
@@ -67,10 +67,10 @@ class Zenoh(Dialect):
         material = zenoh.configured(
             {node: zenoh.configuration(spec, node, known) for node in genuine}, certified, folder
         )
-        settings = {
-            rogue: setting.middleware.node_settings(spec, place, _rogue(setting, rogue, place, certified))
-            for rogue, place in rogues
-        }
+        settings = {}
+        for rogue, place in rogues:
+            own = _rogue(setting, rogue, place, certified)
+            settings[rogue] = {**setting.middleware.node_settings(spec, place, own), "announce": False}
         return Prepared(material, settings)
 
     def is_message(self, frame: Frame, scene: "Scene") -> bool:
@@ -88,8 +88,7 @@ class Zenoh(Dialect):
     def replay(self, scene: "Scene", *, resequenced: bool) -> None:
         """As they were: in the connection they came in, and to the subscriber's own port in a connection made anew.
 
-        Numbered anew: in place of messages now in flight, with their numbers of TCP, and those of Zenoh where they are in
-        clear.
+        Numbered anew: in place of messages now in flight, with their numbers of TCP, and with those of Zenoh in clear.
         """
         if resequenced:
             old = [frame.payload for frame in scene.messages()][-REPLAYED:]
@@ -108,16 +107,16 @@ class Zenoh(Dialect):
     def reflect(self, scene: "Scene") -> None:
         """Send the first datagram of the recorded QUIC handshake to the node that did not get it, from the bystander.
 
-        Its keys follow from itself (RFC 9001, 5.2), so any server answers it, at most thrice as much as it got (RFC
-        9000, 8.1).
+        Its keys follow from itself (RFC 9001, 5.2), so any server answers it, with at most three times what it got
+        (RFC 9000, 8.1).
         """
         hello = next(frame for frame in scene.path.seen if frame.protocol == UDP and frame.payload[:1] >= b"\xc0")
-        asked = scene.reader if hello.destination[0] == scene.writer.address else scene.writer
-        bystander = scene.hosts["bystander"].address
+        asked, port = scene.reader, READER_PORT
+        if hello.destination[0] == scene.reader.address:
+            asked, port = scene.writer, WRITER_PORT
         ends = hardware_of(scene.attacker.address), hardware_of(asked.address)
-        # Victims listen on ports of their own; the one that nobody listens on stays silent.
-        for port in PORTS:
-            scene.inject(udp_frame(ends, (bystander, zenoh.FIRST_PORT), (asked.address, port), hello.payload))
+        source = scene.hosts["bystander"].address, zenoh.FIRST_PORT
+        scene.inject(udp_frame(ends, source, (asked.address, port), hello.payload))
 
 
 class _Substitute:
@@ -147,23 +146,18 @@ def _replay_anew(scene: "Scene") -> None:
     begin with the number that the recorded session began with; what follows is said byte by byte.
     """
     stream = _said(scene.path.seen, scene.writer.address, scene.reader.address)
-    for port in PORTS:
-        try:
-            connection = scene.connect(scene.reader.address, port)
-        except OSError:
-            continue
-        with connection:
-            try:
-                if scene.spec.trial.protection.base == "none":
-                    _opening, opened, *recorded = session.batches(stream)
-                    session.open_session(connection, partial(scene.say, connection), session.first_number(opened))
-                    stream = b"".join(session.batch(one) for one in recorded)
-                scene.say(connection, stream)
-                scene.note(f"{len(stream)} recorded bytes said to {scene.reader.address}:{port}")
-                scene.ended.wait()
-            except (OSError, ValueError) as error:
-                scene.note(f"{scene.reader.address}:{port} ended the connection: {error}")
-        return
+    place = f"{scene.reader.address}:{READER_PORT}"
+    try:
+        with scene.connect(scene.reader.address, READER_PORT) as connection:
+            if scene.spec.trial.protection.base == "none":
+                _opening, opened, *recorded = session.batches(stream)
+                session.open_session(connection, partial(scene.say, connection), session.first_number(opened))
+                stream = b"".join(session.batch(one) for one in recorded)
+            scene.say(connection, stream)
+            scene.note(f"{len(stream)} recorded bytes said to {place}")
+            scene.ended.wait()
+    except (OSError, ValueError) as error:
+        scene.note(f"{place}: {error}")
 
 
 def _said(seen: Sequence[Frame], sender: str, receiver: str) -> bytes:
@@ -216,6 +210,9 @@ def _closing(frame: Frame) -> Frame:
 def _rogue(setting: Setting, rogue: Rogue, place: Place, certified: Material) -> Material:
     """A node of the attacker's connects to the genuine ones and asks nobody's leave.
 
+    A peer, or whoever announces what it writes, sends nothing to nodes that do not declare to it that they read, and
+    access control hides these declarations. This one is a client and announces nothing, so what it writes goes out.
+
     An outsider knows the authority's certificate, which is public, to accept its victims by. Its own is of an authority
     that it made itself, or it shows none.
     """
@@ -227,6 +224,7 @@ def _rogue(setting: Setting, rogue: Rogue, place: Place, certified: Material) ->
         files = Material({**certified.files, place.node: {**made, "identity_ca": ca}})
     nodes = zenoh.nodes_of(spec, (*setting.places, place), files)
     content = zenoh.configuration(spec, nodes[-1], nodes)
+    content["mode"] = "client"
     content["listen"]["endpoints"] = []
     content["access_control"] = {"enabled": False}
     if rogue.credentials == "none":
