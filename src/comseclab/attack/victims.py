@@ -2,21 +2,26 @@
 
 import signal
 
-from comseclab.testbed.program import Program
+from comseclab.testbed.program import Event, Program
 
 
 class Victim(Program):
     """A node whose end, once the attack has begun, is only noted."""
 
     tolerated = False
+    _stopped = False
+
+    def send(self, command: Event) -> None:
+        self._stopped = self._stopped or (command["command"] == "stop" and not self.ended)
+        super().send(command)
 
     def complain(self) -> None:
         if not self.tolerated:
             super().complain()
 
     def crash(self) -> str | None:
-        """How it ended while it should not have; None while it runs or when it closed as told."""
-        if not self.ended or self.of("closed"):
+        """How it ended before it was told to; None else. Stacks fail at closing without attacks, too."""
+        if not self.ended or self._stopped:
             return None
         code = self._process.wait()
         if fatal := self.of("fatal"):
