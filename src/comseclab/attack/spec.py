@@ -49,6 +49,7 @@ class Seen(Record):
     told: list[str] = Field(default_factory=list, description="what the stack told a victim's application meanwhile")
     crashed: dict[str, str] = Field(default_factory=dict, description="victim -> how it ended")
     rogue_received: int = Field(0, description="genuine messages that a node of the attacker received")
+    readers: list[str] = Field(default_factory=list, description="credentials of the nodes that received them")
     rogue_refused: list[str] = Field(default_factory=list, description="what the attacker's node was told")
     leaked: list[str] = Field(default_factory=list, description="what the capture shows in clear")
     bytes_out: int = Field(0, description="bytes the victims sent to a third party during the attack")

@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from comseclab.attack.dialect import Dialect
 
 
+READERS = {
+    "none": "one without identity",
+    "no-permission": "one without permission",
+    "permitted": "one with permission",
+}
+
+
 class Subscribe(Attack):
     name = "subscribe-without-right"
     title = "A node without identity subscribes to the topic; and one with a valid identity that has no right to read it, where the stack has rights."
@@ -25,7 +32,8 @@ class Subscribe(Attack):
 
     def judge(self, seen: Seen) -> Outcome:
         if seen.rogue_received:
-            return Outcome(Effect.SUCCEEDED, f"{seen.rogue_received} genuine messages received")
+            readers = ", ".join(READERS[credentials] for credentials in seen.readers)
+            return Outcome(Effect.SUCCEEDED, f"{seen.rogue_received} genuine messages received by {readers}")
         return availability(seen, "no message received")
 
 
