@@ -93,6 +93,7 @@ class Ice(Dialect):
 
     def _put_back(self, scene: "Scene", recorded: list[bytes]) -> None:
         left = list(reversed(recorded))
+        scene.note(f"{len(left)} recorded messages are put in the place of as many new ones")
 
         def swap(frame: Frame) -> "Iterable[tuple[float, Frame]]":
             if not (left and self.is_message(frame, scene) and len(frame.payload) == len(left[-1])):
@@ -129,6 +130,7 @@ class Ice(Dialect):
             if self.is_message(frame, scene):
                 scene.follow(passes)
                 scene.inject_on_path(frame.with_payload(icep.message(icep.CLOSE)))
+                scene.note(f"CloseConnection to {frame.destination[0]}:{frame.destination[1]} in the broker's name")
             return ((0.0, frame),)
 
         scene.follow(rule)
