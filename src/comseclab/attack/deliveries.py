@@ -1,0 +1,91 @@
+"""What a subscriber was given, message by message: whose it is, and when. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+from comseclab.attack.spec import Phase
+
+IN_FLIGHT_NS = 50_000_000
+"""A message sent so shortly before its subscriber was told to restart may have been on its way."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A message of the genuine writer's; `begun_ns` and all other times are of the nodes' one clock."""
+
+    begun_ns: int
+    payload: bytes
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """A message as the stack gave it to the application. `index` is the one it claims."""
+
+    index: int
+    arrived_ns: int
+    payload: bytes
+    life: int = 0
+    """Which life of a subscriber that is restarted; the first is 0."""
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A receipt, and what it turned out to be."""
+
+    receipt: Receipt
+    kind: Literal["genuine", "forged", "altered"]
+    """altered: bytes that neither the writer sent under the claimed index nor the attacker's nonce marks as his."""
+    again: bool
+    """The message was delivered before."""
+
+    @property
+    def genuine(self) -> bool:
+        return self.kind == "genuine"
+
+
+def classify(sent: Mapping[int, Sent], receipts: Iterable[Receipt], forged_nonce: str) -> list[Delivery]:
+    """Compare every receipt, byte by byte, with what was sent under its index. In order of arrival."""
+    marks = forged_nonce.encode(), bytes.fromhex(forged_nonce)
+    had: set[int] = set()
+    found = []
+    for receipt in sorted(receipts, key=lambda one: (one.life, one.arrived_ns)):
+        original = sent.get(receipt.index)
+        if any(mark in receipt.payload for mark in marks):
+            found.append(Delivery(receipt, "forged", again=False))
+        elif original is None or original.payload != receipt.payload:
+            found.append(Delivery(receipt, "altered", again=False))
+        else:
+            found.append(Delivery(receipt, "genuine", again=receipt.index in had))
+            had.add(receipt.index)
+    return found
+
+
+def phase(sent: Mapping[int, Sent], deliveries: Sequence[Delivery], begin_ns: float, end_ns: float) -> Phase:
+    """Of the messages whose sending began within the phase, how many were ever delivered as they were."""
+    of_phase = {index for index, message in sent.items() if begin_ns <= message.begun_ns < end_ns}
+    delivered = {one.receipt.index for one in deliveries if one.genuine}
+    return Phase(sent=len(of_phase), delivered=len(of_phase & delivered))
+
+
+def median_age_ns(
+    sent: Mapping[int, Sent], deliveries: Sequence[Delivery], begin_ns: float, end_ns: float
+) -> float | None:
+    """From the beginning of the sending to the first arrival, of the phase's messages that arrived; None for none."""
+    ages = [
+        one.receipt.arrived_ns - sent[one.receipt.index].begun_ns
+        for one in deliveries
+        if one.genuine and not one.again and begin_ns <= sent[one.receipt.index].begun_ns < end_ns
+    ]
+    return float(median(ages)) if ages else None
+
+
+def stale(sent: Mapping[int, Sent], deliveries: Sequence[Delivery], restarted_ns: int | None, life: int) -> int:
+    """Genuine messages delivered to a life of the subscriber that began after they were sent."""
+    if restarted_ns is None or life == 0:
+        return 0
+    return sum(
+        one.genuine and one.receipt.life == life and sent[one.receipt.index].begun_ns < restarted_ns - IN_FLIGHT_NS
+        for one in deliveries
+    )
