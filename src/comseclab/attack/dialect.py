@@ -83,6 +83,10 @@ class Dialect(ABC):
         """
         return
 
+    def before_restart(self, scene: "Scene") -> None:
+        """Prepare for `replay` to a subscriber that is about to be restarted, as by keeping new messages from it."""
+        return
+
     def replay(self, scene: "Scene", *, resequenced: bool) -> None:
         """Send recorded messages again: as they were, or numbered so that they look new."""
         recorded = [frame for frame in scene.path.seen if self.is_message(frame, scene)]

@@ -102,6 +102,12 @@ def acknowledged(message: Message) -> Iterator[tuple[bytes, bytes]]:
     return ((part.body[:4], part.body[4:8]) for part in message.parts if part.kind == ACKNACK and len(part.body) >= 8)
 
 
+def keys_of(message: Message) -> list[bytes]:
+    """The ids of the keys that protect single submessages (DDS Security 1.1, 9.5.2.2); the key exchange's is 0."""
+    keys = (part.body[4:8] for part in message.parts if part.kind == SEC_PREFIX)
+    return [key for key in keys if any(key)]
+
+
 def listed(payload: bytes) -> dict[int, bytes]:
     """The parameters of a discovery message's payload, the first of each id (9.4.2.11)."""
     order = "<" if payload[1:2] == b"\x03" else ">"

@@ -31,6 +31,7 @@ class ReplayRestarted(Attack):
     stride = "Spoofing"
 
     def act(self, scene: "Scene") -> None:
+        scene.dialect.before_restart(scene)
         scene.restart_subscriber()
         scene.dialect.replay(scene, resequenced=True)
 

@@ -2,12 +2,12 @@
 
 import os
 import struct
-import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from comseclab.attack import forged
+from comseclab.attack import rtps_replay as replaying
 from comseclab.attack import rtps_wire as wire
 from comseclab.attack.base import Rogue
 from comseclab.attack.dialect import Dialect, Prepared, Setting
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from comseclab.attack.scene import Scene
 
 NONE = ProtectionSpec(name="none", base="none")
-FORGED, REPLAYED, REPEATED = 5, 20, 3
-"""Messages forged, messages replayed, and how often a control message is sent, as any may get lost."""
+FORGED, REPEATED = 5, 3
+"""Messages forged, and how often a control message is sent, as any may get lost."""
 FRAGMENT_BYTES = 8192
 """A forged message above it travels in fragments, each in a frame of its own."""
 GROUP = ("239.255.0.1", 7400)
@@ -33,8 +33,6 @@ GROUP_HARDWARE = "01:00:5e:7f:00:01"
 ANNOUNCED_TO, TOLD_TO = bytes.fromhex("000100c7"), bytes.fromhex("000003c7")
 """The builtin readers of SPDP, and of SEDP for writers (DDSI-RTPS 2.5, table 9.2)."""
 PORT = 7410
-RESTART_NS = 600_000_000
-MOST_AWAITED_S = 0.5
 
 
 class Rtps(Dialect):
@@ -108,34 +106,23 @@ class Rtps(Dialect):
                 self._send(scene, known, [part], known.reader.user)
         scene.note(f"{FORGED} messages forged, numbers {known.last + 1} to {known.last + FORGED}, {_learned(known)}")
 
-    def replay(self, scene: "Scene", *, resequenced: bool) -> None:
-        """The last messages again; renumbered where that is in clear, which a signature covers but does not hide.
-
-        After a restart they are addressed to the new participant, where the address is in clear.
-        """
-        if scene.restarted_ns is not None:
-            self._await_message(scene)
+    def before_restart(self, scene: "Scene") -> None:
+        """Where numbers are encrypted, have the new subscriber hear nothing before it is sent what was recorded."""
         known = self._known(scene)
-        if known is None:
+        if known is not None and replaying.hidden(scene.messages()):
+            replaying.hold_back(scene, known)
+            scene.note("what the writer sends is held back")
+
+    def replay(self, scene: "Scene", *, resequenced: bool) -> None:
+        """The last messages again; those from before a restart go to the subscriber's new participant."""
+        if scene.restarted_ns is None:
+            if known := self._known(scene):
+                scene.note(f"{replaying.again(scene, known, resequenced=resequenced)}, {_learned(known)}")
             return
-        recorded = [frame for frame in scene.messages() if frame.at_ns < _until_ns(scene)][-REPLAYED:]
-        number: dict[int, int] = {}
-        altered = 0
-        for frame in recorded:
-            message = message_in(frame)
-            assert message is not None, "or it were no message of the stream"
-            if resequenced:
-                for data in wire.data_of(message):
-                    number.setdefault(data.number, known.last + 1 + len(number))
-                parts = list(_renumbered(message, number))
-                altered += parts != list(message.parts)
-                message = replace(message, parts=tuple(parts))
-            again = frame
-            if scene.restarted_ns is not None:
-                again = _redirected(frame, known.reader.user[1])
-                message = replace(message, parts=tuple(_retargeted(message.parts, known.reader.prefix)))
-            scene.inject_on_path(again.with_payload(message.raw()))
-        scene.note(f"{len(recorded)} frames sent again, {altered} of them renumbered, {_learned(known)}")
+        if not replaying.hidden(scene.messages()):
+            replaying.await_message(scene)
+        if known := self._known(scene):
+            scene.note(f"{replaying.to_restarted(scene, known)}, {_learned(known)}")
 
     def silence(self, scene: "Scene", message: str) -> None:
         """Send the control message in the writer's name, a few times."""
@@ -167,13 +154,6 @@ class Rtps(Dialect):
         scene.note(f"announced a participant at {victim.address}")
 
     @staticmethod
-    def _await_message(scene: "Scene") -> None:
-        """Until the restarted subscriber has got a message: before it, Cyclone DDS takes none that is out of turn."""
-        until = time.monotonic() + MOST_AWAITED_S
-        while time.monotonic() < until and scene.messages()[-1].at_ns <= (scene.restarted_ns or 0):
-            time.sleep(0.002)
-
-    @staticmethod
     def _known(scene: "Scene") -> Known | None:
         known = learn(scene)
         if known is None:
@@ -187,43 +167,6 @@ class Rtps(Dialect):
         ends = hardware(scene.attacker.address), hardware(target[0])
         raw = udp_frame(ends, (scene.writer.address, PORT), target, message.raw())
         scene.inject_on_path(Frame(scene.port_of(scene.attacker), raw))
-
-
-def _until_ns(scene: "Scene") -> int:
-    """Up to when a message counts as recorded: of a restarted subscriber, well before it was back."""
-    return time.monotonic_ns() if scene.restarted_ns is None else scene.restarted_ns - RESTART_NS
-
-
-def _renumbered(message: Message, numbers: Mapping[int, int]) -> Iterator[Submessage]:
-    """The message with other numbers and without signatures, which would betray it; as it was where all is hidden."""
-    if not any(data.of_user for data in wire.data_of(message)):
-        yield from message.parts
-        return
-    fresh = {id(data.part): numbers[data.number] for data in wire.data_of(message) if data.of_user}
-    for part in wire.unprotected(message.parts):
-        if part.kind not in (wire.HEARTBEAT, wire.SEC_BODY):  # it would tell the true numbers
-            yield wire.renumbered(part, fresh[id(part)]) if id(part) in fresh else part
-
-
-def _retargeted(parts: Iterable[Submessage], prefix: bytes) -> Iterator[Submessage]:
-    """Addressed to another participant, and to any reader there; what follows SRTPS_PREFIX is signed and stays."""
-    signed = False
-    for part in parts:
-        signed = signed or part.kind in (wire.SRTPS_PREFIX, wire.SEC_PREFIX)
-        if part.kind == wire.INFO_DST and not signed:
-            yield replace(part, body=prefix)
-        elif part.kind in (wire.DATA, wire.DATA_FRAG) and not signed:
-            yield wire.for_any_reader(part)
-        else:
-            yield part
-        signed = signed and part.kind not in (wire.SRTPS_POSTFIX, wire.SEC_POSTFIX)
-
-
-def _redirected(frame: Frame, port: int) -> Frame:
-    """The frame to another UDP port of its target."""
-    header = 14 + 4 * (frame.raw[14] & 0x0F)
-    raw = frame.raw[: header + 2] + struct.pack(">H", port) + frame.raw[header + 4 :]
-    return replace(frame, raw=raw)
 
 
 def _control(message: str, known: Known) -> tuple[list[Submessage], tuple[str, int]]:
