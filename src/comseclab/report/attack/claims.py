@@ -111,7 +111,7 @@ def standing(cell: CellRow) -> Standing | None:
     return Standing.SHOWN if cell.control_succeeded else Standing.OPEN
 
 
-OF_HARM = {"availability", "control-integrity"}
+OF_HARM = {"availability", "control-integrity", "discovery-integrity", "participant-integrity"}
 """Properties that are broken by a stream that ends, whoever is told of it."""
 
 

@@ -119,7 +119,7 @@ def figure(run: AttackRun, cost: Path, summary: Summary) -> figures.Figure | Non
     )
     told = " ".join(f"{point.configuration.name}: {_tell(point)}." for point in shown)
     drawn = draw(shown, tolerance, Canvas.wide()), draw(shown, tolerance, Canvas.narrow())
-    return figures.write(run.path, NAME, "Cost", "Cost against proven protection", caption, told, drawn)
+    return figures.write(run.path, NAME, "Cost", "Attacks shown stopped, and what it costs", caption, told, drawn)
 
 
 def _tell(point: Point) -> str:
@@ -159,7 +159,7 @@ def draw(shown: Sequence[Point], tolerance: float, canvas: Canvas) -> Spec:
         .mark_point(filled=True, size=100, opacity=1)
         .encode(x, y, colour, shape, description=alt.Description("tip:N")),
     )
-    title = alt.Title("Attacks shown stopped (left), ratio of median latency (across)", dx=-room)
+    title = "Left: attacks shown stopped. Across: ratio of median latency."
     return canvas.finish([plot.properties(width=width, height=LINE * len(shown) + 10, title=title)])
 
 

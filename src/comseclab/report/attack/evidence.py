@@ -17,7 +17,7 @@ from comseclab.report import units
 from comseclab.report.attack import looks
 from comseclab.report.attack.run import AttackRun, Configuration, anchor
 
-FIRST = ("record.json", "spec.json", "evidence/wire.pcapng", "evidence/delivered.txt", "evidence/injected.hex")
+FIRST = ("record.json", "spec.json", "evidence/wire.pcapng.gz", "evidence/delivered.txt", "evidence/injected.hex")
 """What a reviewer opens first; documents and logs follow."""
 COUNTED = {
     "altered": "altered",

@@ -41,6 +41,7 @@ def mark(cell: CellRow, word: str | None = None, sign: str | None = None) -> dic
         told += f", {cell.succeeded} of {cell.repetitions}"
     return {
         "attack": cell.attack,
+        "word": word or cell.verdict.value,
         "kind": kind(word or cell.verdict.value),
         "mark": sign or LOOKS[cell.verdict].mark,
         "count": f"{cell.succeeded}/{cell.repetitions}" if cell.race and not word else "",

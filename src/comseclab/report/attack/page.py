@@ -16,6 +16,7 @@ from comseclab.report.frame import documentation, fill, sections
 def page(run: AttackRun, cost: Figure | None) -> str:
     """The HTML of the whole page; `cost` is the chart of costs, where the plan was measured too."""
     plan = run.path / "plan.toml"
+    stride_names, stride = summary.stride(run)
     return fill(
         "attack.html.j2",
         "comseclab.report.attack",
@@ -33,8 +34,8 @@ def page(run: AttackRun, cost: Figure | None) -> str:
         claims=_grid(run, _standing),
         standings=_standings(run),
         sources=list(claims.sources(run)),
-        stride_names=STRIDE,
-        stride=summary.stride(run),
+        stride_names=stride_names,
+        stride=stride,
         swot=summary.swot(run),
         standards=standards.mapped(run),
         evidence=evidence.groups(run),

@@ -102,27 +102,23 @@ def _cells(number: int) -> str:
     return f"{number} cell{'s' if number > 1 else ''}"
 
 
-def stride(run: AttackRun) -> list[dict[str, Any]]:
-    """Per configuration and category: each verdict's mark and count, gravest first."""
+def stride(run: AttackRun) -> tuple[list[str], list[dict[str, Any]]]:
+    """The categories tried; and per configuration and category each verdict's mark and count, gravest first."""
     category = {attack.name: attack.stride for attack in run.attacks}
+    names = [name for name in STRIDE if name in category.values()]
     rows = []
     for one in run.configurations:
         counted = Counter((category[cell.attack], cell.verdict) for cell in run.row(one))
         cells = [
             [
-                {
-                    "kind": looks.kind(verdict.value),
-                    "mark": look.mark,
-                    "word": verdict.value,
-                    "count": counted[name, verdict],
-                }
+                {"kind": looks.kind(verdict.value), "mark": look.mark, "word": verdict.value, "count": number}
                 for verdict, look in looks.LOOKS.items()
-                if counted[name, verdict] and verdict is not Verdict.NOT_APPLICABLE
+                if (number := counted[name, verdict]) and verdict is not Verdict.NOT_APPLICABLE
             ]
-            for name in STRIDE
+            for name in names
         ]
         rows.append({"name": one.name, "cells": cells})
-    return rows
+    return names, rows
 
 
 def swot(run: AttackRun) -> list[dict[str, Any]]:
@@ -142,7 +138,7 @@ def _swot(run: AttackRun, one: Configuration) -> dict[str, Any]:
         "strengths": [looks.mark(cell) | {"by": ""} for cell in run.row(one) if cell.verdict is Verdict.STOPPED],
         "weaknesses": [looks.mark(cell) | {"by": ""} for cell in found[Standing.REFUTED]],
         "opportunities": [
-            looks.mark(cell) | {"by": ", ".join(better[cell.attack])} for cell in harmful if better[cell.attack]
+            looks.mark(cell) | {"by": _named(better[cell.attack], 3)} for cell in harmful if better[cell.attack]
         ],
         "threats": [looks.mark(cell) | {"by": ""} for cell in harmful if not better[cell.attack]],
     }

@@ -1,0 +1,224 @@
+"""What the page makes of the cells: claims, STRIDE, SWOT, standards, costs. Known answers."""
+
+from pathlib import Path
+
+import pytest
+from made_up import cell, matrix, write_attacks, write_costs
+
+from comseclab.attack.matrix import Matrix
+from comseclab.attack.registry import ATTACKS
+from comseclab.attack.verdict import Verdict
+from comseclab.errors import LabError
+from comseclab.middleware.registry import MIDDLEWARES
+from comseclab.report.attack import build, claims, cost, standards, summary
+from comseclab.report.attack.claims import Standing, standing
+from comseclab.report.attack.run import AttackRun, Configuration, read
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> AttackRun:
+    return read(write_attacks(tmp_path / "20260102T100000-made-up-attack"))
+
+
+@pytest.mark.parametrize(
+    ("protection", "attack", "verdict", "expected"),
+    [
+        ("all-encrypt", "eavesdrop", Verdict.STOPPED, Standing.SHOWN),
+        ("all-encrypt", "eavesdrop", Verdict.SUCCEEDED, Standing.REFUTED),
+        ("all-encrypt", "eavesdrop", Verdict.NOT_SHOWN, Standing.OPEN),
+        ("all-encrypt", "eavesdrop", Verdict.INVALID, Standing.OPEN),
+        ("all-encrypt", "modify", Verdict.DISRUPTED, Standing.SHOWN),
+        ("all-encrypt", "silence-gap", Verdict.DETECTED, Standing.REFUTED),
+        ("all-encrypt", "drop", Verdict.SUCCEEDED, Standing.NOT_CLAIMED),
+        ("payload-sign", "eavesdrop", Verdict.SUCCEEDED, Standing.NOT_CLAIMED),
+        ("payload-sign", "replay-resequenced", Verdict.SUCCEEDED, Standing.NOT_CLAIMED),
+        ("payload-sign", "forged-publish", Verdict.SUCCEEDED, Standing.REFUTED),
+        ("auth", "forged-publish", Verdict.SUCCEEDED, Standing.NOT_CLAIMED),
+        ("auth", "insider-publish", Verdict.STOPPED, Standing.SHOWN),
+        ("none", "eavesdrop", Verdict.SUCCEEDED, Standing.NOT_CLAIMED),
+        ("all-encrypt", "reflection", Verdict.NOT_APPLICABLE, None),
+        ("own-documents", "eavesdrop", Verdict.STOPPED, Standing.UNKNOWN),
+    ],
+)
+def test_claims(protection: str, attack: str, verdict: Verdict, expected: Standing | None) -> None:
+    assert standing(cell("fastdds", protection, attack, verdict)) is expected
+
+
+@pytest.mark.parametrize(
+    ("protection", "attack", "expected"),
+    [
+        ("tls", "forged-publish", Standing.NOT_CLAIMED),
+        ("mtls", "forged-publish", Standing.SHOWN),
+        ("mtls", "insider-publish", Standing.NOT_CLAIMED),
+        ("quic-mtls-acl", "insider-publish", Standing.SHOWN),
+    ],
+)
+def test_claims_of_zenoh(protection: str, attack: str, expected: Standing) -> None:
+    assert standing(cell("zenoh", protection, attack, Verdict.STOPPED)) is expected
+
+
+def test_a_disrupted_cell_shows_nothing_without_its_control() -> None:
+    lone = cell("fastdds", "all-encrypt", "modify", Verdict.DISRUPTED).model_copy(update={"control_succeeded": 0})
+    assert standing(lone) is Standing.OPEN
+
+
+def test_every_protection_and_every_attack_has_its_claims() -> None:
+    for name, stack in MIDDLEWARES.items():
+        for base in stack.protections:
+            one = Configuration(name, base, base, "reliable", "cdr", "default")
+            assert claims.documents().claimed(one) is not None, one.name
+    assert [attack for attack in ATTACKS if not claims.documents().tests(attack)] == []
+
+
+def test_the_refuted_claim_names_its_source(run: AttackRun) -> None:
+    refuted = {one["title"]: one for one in claims.refuted(run)}
+    assert "insider-publish on fastdds all-encrypt" in refuted
+    assert set(refuted) == {
+        "insider-publish on fastdds all-encrypt",
+        "insider-publish on fastdds auth",
+        "self-signed-permissions on fastdds auth",
+    }
+    assert any("DDS Security 1.1, 9.4" in source for _, source in refuted["insider-publish on fastdds auth"]["claims"])
+
+
+def test_swot(run: AttackRun) -> None:
+    found = {one["name"]: dict(one["quadrants"]) for one in summary.swot(run)}
+
+    def names(configuration: str, quadrant: str) -> set[str]:
+        return {mark["attack"] for mark in found[configuration][quadrant]}
+
+    assert names("fastdds all-encrypt", "strengths") == {"eavesdrop", "silence-gap", "self-signed-permissions"}
+    assert names("fastdds all-encrypt", "weaknesses") == {"insider-publish"}
+    assert names("fastdds all-encrypt", "opportunities") == {"modify", "insider-publish"}
+    assert names("fastdds all-encrypt", "threats") == {"drop"}
+    assert names("zenoh mtls", "threats") == {"drop", "insider-publish"}
+    by = {mark["attack"]: mark["by"] for mark in found["fastdds payload-sign"]["opportunities"]}
+    assert by == {"eavesdrop": "all-encrypt", "silence-gap": "all-encrypt"}
+
+
+def test_stride(run: AttackRun) -> None:
+    names, rows = summary.stride(run)
+    row = dict(zip(names, next(one["cells"] for one in rows if one["name"] == "fastdds all-encrypt"), strict=True))
+    assert [(one["word"], one["count"]) for one in row["Denial of service"]] == [("detected", 1), ("stopped", 1)]
+    assert "Repudiation" not in names
+
+
+def test_sentences(run: AttackRun) -> None:
+    told = ["".join(one[part] for part in ("before", "key", "after")) for one in summary.sentences(run)]
+    assert "22 succeeded, 1 detected, 1 disrupted, 10 stopped, 4 not shown, 1 invalid" in told[0]
+    assert told[1].startswith("3 claims were refuted")
+    assert "fastdds all-encrypt 3 of 7" in told[2]
+    assert told[3] == "Open in every protection in which it was tried: drop."
+    assert told[4].endswith("fastdds none 4 of 5, zenoh none 4 of 4.")
+
+
+def test_standards_list_evidence_on_both_sides(run: AttackRun) -> None:
+    found = {(one["id"], row["id"]): row for one in standards.mapped(run) for row in one["rows"]}
+    assert found["cra", "(e)"]["counts"] == {"for": 3, "against": 2, "open": 0}
+    assert found["cra", "(a)"]["counts"]["against"] == 3
+    assert found["cra", "(b)"]["counts"] == {"for": 0, "against": 8, "open": 1}
+    assert found["cra", "(i)"]["lines"] == []
+    assert found["nist", "AU-2"]["counts"]["for"] == 1
+
+
+def test_standards_name_attacks_that_exist() -> None:
+    known = claims.documents().attacks
+    for one in standards.standards():
+        for row in one.rows:
+            assert all(name == "*" or name in known or name == "replay-*" for name in row.attacks), row.id
+
+
+def test_costs_are_geometric_means_and_the_useless_stands_out(run: AttackRun) -> None:
+    write_costs(run.path.parent / "20260101T100000-made-up")
+    found = cost.find(run, None)
+    assert found is not None
+    points = {point.configuration.name: point for point in cost.points(run, found[1])}
+    assert points["fastdds payload-sign"].ratio == pytest.approx(6.0)
+    assert points["fastdds none"].ratio == 1
+    assert points["fastdds all-encrypt"].stopped == 3
+    assert {name: point.kind(0.1) for name, point in points.items()} == {
+        "fastdds none": "no protection",
+        "fastdds auth": "costs, and stops nothing",
+        "fastdds payload-sign": "stops attacks",
+        "fastdds all-encrypt": "stops attacks",
+        "zenoh none": "no protection",
+        "zenoh mtls": "stops attacks",
+        "own cipher": "stops attacks",
+    }
+
+
+def test_the_newest_run_of_the_same_plan_has_the_costs(run: AttackRun) -> None:
+    out = run.path.parent
+    write_costs(out / "20260101T100000-made-up")
+    newest = write_costs(out / "20260103T100000-made-up")
+    write_costs(out / "20260104T100000-other", plan="other")
+    (out / "20260105T100000-broken").mkdir()
+    (out / "20260105T100000-broken" / "summary.json").write_text("{")
+    found = cost.find(run, None)
+    assert found is not None
+    assert found[0] == newest
+
+
+def test_costs_of_other_configurations_are_no_chart(run: AttackRun) -> None:
+    write_costs(run.path.parent / "20260101T100000-made-up", ratios={("cyclonedds", "auth"): (2.0,)})
+    assert "made-up" in build(run.path).read_text()
+    assert not (run.path / "charts").exists()
+
+
+@pytest.mark.parametrize("content", [None, "{", '{"version": 1}'])
+def test_costs_that_were_asked_for_and_are_wrong_are_refused(run: AttackRun, content: str | None) -> None:
+    asked = run.path.parent / "asked"
+    asked.mkdir()
+    if content is not None:
+        (asked / "summary.json").write_text(content)
+    with pytest.raises(LabError, match=r"summary\.json"):
+        build(run.path, asked)
+
+
+def _unknown_attack(wrong: Matrix) -> None:
+    wrong.cells[0].attack = "nothing"
+
+
+def _twice(wrong: Matrix) -> None:
+    wrong.cells.append(wrong.cells[0])
+
+
+def _outside(wrong: Matrix) -> None:
+    wrong.cells[0].evidence = ["../elsewhere"]
+
+
+def _too_many(wrong: Matrix) -> None:
+    wrong.cells[0].succeeded = 4
+
+
+def _no_category(wrong: Matrix) -> None:
+    wrong.attacks[0].stride = "Mischief"
+
+
+def _nothing(wrong: Matrix) -> None:
+    wrong.cells = []
+
+
+@pytest.mark.parametrize("break_it", [_unknown_attack, _twice, _outside, _too_many, _no_category, _nothing])
+def test_contradictions_are_refused(tmp_path: Path, break_it: object) -> None:
+    wrong = matrix()
+    assert callable(break_it)
+    break_it(wrong)
+    with pytest.raises(LabError, match="damaged"):
+        build(write_attacks(tmp_path / "run", wrong))
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    folder = write_attacks(tmp_path / "run")
+    (folder / "trials/fastdds_all-encrypt_modify_attack-1/record.json").write_text("{")
+    with pytest.raises(LabError, match=r"record\.json is damaged"):
+        build(folder)
+    (folder / "attack.json").write_text("{")
+    with pytest.raises(LabError, match=r"attack\.json"):
+        build(folder)
+
+
+def test_trials_that_were_thrown_away_leave_the_page_whole(tmp_path: Path) -> None:
+    folder = write_attacks(tmp_path / "run")
+    (folder / "trials/fastdds_all-encrypt_modify_attack-1/record.json").unlink()
+    assert "its record is no longer there" in build(folder).read_text()
