@@ -95,7 +95,7 @@ class Zenoh(Dialect):
             scene.on_messages(_Substitute(scene, old))
             return
         super().replay(scene, resequenced=False)
-        if zenoh.LEVELS[scene.spec.trial.factors.protection].carrier != "quic":
+        if zenoh.LEVELS[scene.spec.trial.protection.base].carrier != "quic":
             threading.Thread(target=_replay_anew, args=(scene,), daemon=True).start()
 
     def silence(self, scene: "Scene", message: str) -> None:
