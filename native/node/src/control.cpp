@@ -108,6 +108,7 @@ void TransportEvents::flush() {
                      {"kind", kind_name(entry.kind)},
                      {"stream", entry.stream},
                      {"count", entry.count},
+                     {"at_ns", entry.at_ns},
                      {"text", entry.text.data()}});
     }
   }
