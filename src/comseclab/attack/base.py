@@ -77,6 +77,13 @@ class Attack(ABC):
         """Begin; returns soon. What was begun is undone by the scene when the attack ends."""
         return
 
+    def tried(self, seen: Seen) -> bool:
+        """Whether the attacker did what the attack is; if it found nothing to act on, nothing was stopped. Pure.
+
+        A node of the attacker's is tried by being there: that it would do its work is for the control to show.
+        """
+        return seen.rogues > 0 or seen.targeted + seen.injected_frames > 0
+
     @abstractmethod
     def judge(self, seen: Seen) -> Outcome:
         """What the trial shows. Pure."""

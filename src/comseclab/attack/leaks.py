@@ -31,6 +31,11 @@ def find(capture: Path, spec: TrialSpec) -> list[str]:
     return [what for what in signs if what in found]
 
 
+def count(capture: Path) -> int:
+    """How many frames there are to look into."""
+    return sum(1 for _ in frames(capture)) if capture.exists() else 0
+
+
 def topic_sign(topic: str) -> re.Pattern[bytes]:
     """The attacked topic's name as stacks spell it, and no longer name that holds it.
 

@@ -66,6 +66,8 @@ def observe(trial: "AttackedTrial") -> Seen:
         leaked=leaks.find(capture, trial.spec),
         bytes_out=_bytes_to_bystander(trial),
         relayed=_relayed(trial),
+        captured=leaks.count(capture),
+        rogues=len(trial.rogues),
         injected_frames=scene.budget.frames,
         injected_bytes=scene.budget.bytes,
         targeted=scene.targeted,

@@ -54,6 +54,8 @@ class Seen(Record):
     leaked: list[str] = Field(default_factory=list, description="what the capture shows in clear")
     bytes_out: int = Field(0, description="bytes the victims sent to a third party during the attack")
     relayed: int = Field(0, description="frames of the stream that reached the subscriber from the attacker's address")
+    captured: int = Field(0, description="frames in the capture")
+    rogues: int = Field(0, description="nodes of the attacker's that were started")
     injected_frames: int = 0
     injected_bytes: int = 0
     targeted: int = Field(0, description="frames of the stream that the attacker altered, held or dropped")

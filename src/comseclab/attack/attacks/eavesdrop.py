@@ -12,6 +12,9 @@ class Eavesdrop(Attack):
     )
     stride = "Information disclosure"
 
+    def tried(self, seen: Seen) -> bool:
+        return seen.captured > 0
+
     def judge(self, seen: Seen) -> Outcome:
         others = ", ".join(what for what in seen.leaked if what != "payload")
         beside = f"; in clear: {others}" if others else ""
