@@ -4,39 +4,54 @@ from comseclab.attack.base import Effect, Outcome
 from comseclab.attack.spec import Phase, Seen
 
 LOST_SHARE = 0.5
-"""Of the messages sent during the attack, and not touched by it: from here on the stream counts as lost."""
+"""Of a phase's messages, and not touched by the attack: from here on the stream counts as lost."""
+LATE_NS = 200_000_000
+"""Median age from which messages count as late."""
 
 
 def integrity(seen: Seen, accepted: int, what: str) -> Outcome:
     """Succeeded when the victim accepted a false message; else what became of the genuine ones."""
     if accepted:
-        return Outcome(Effect.SUCCEEDED, f"{accepted} {what}{'s' if accepted > 1 else ''} delivered")
+        return Outcome(Effect.SUCCEEDED, f"{accepted} {what}{'s' if accepted > 1 else ''} delivered", reached=True)
     return availability(seen, f"no {what} delivered")
 
 
 def availability(seen: Seen, otherwise: str) -> Outcome:
-    """Detected or disrupted when the genuine stream was lost, nothing when it was not."""
-    untouched = max(0, seen.during.sent - seen.during.delivered - seen.targeted)
-    crashed = ", ".join(f"{node} ended with {how}" for node, how in seen.crashed.items())
-    if not (lost(seen.during, untouched) or lost(seen.after, seen.after.sent - seen.after.delivered) or crashed):
+    """For attacks that are not for harm: disrupted, or detected, when the genuine stream was lost; nothing otherwise.
+
+    Messages that the attacker himself took off the path do not count.
+    """
+    untouched = max(0, _lost(seen.during) - seen.targeted)
+    if not (_is_lost(seen.during, untouched) or _is_lost(seen.after, _lost(seen.after))):
         return Outcome(Effect.NOTHING, otherwise)
-    numbers = f"{_lost(seen.during)} messages lost during the attack, {_lost(seen.after)} after it"
-    harm = {"lost_share_during": seen.during.lost_share, "lost_share_after": seen.after.lost_share}
-    text = "; ".join(part for part in (otherwise, numbers, crashed) if part)
-    return Outcome(Effect.DETECTED if seen.told else Effect.DISRUPTED, text, harm)
+    text = f"{otherwise}; {lost(seen.during)} lost during the attack, {lost(seen.after)} after it"
+    shares = {"lost_share_during": seen.during.lost_share, "lost_share_after": seen.after.lost_share}
+    return Outcome(Effect.DETECTED if seen.told else Effect.DISRUPTED, _with_told(text, seen), shares)
 
 
 def harmed(seen: Seen, text: str, harm: dict[str, float], *, reached: bool) -> Outcome:
-    """For attacks of harm. One that the stack tells the application of is detected: more no stack can do about most."""
+    """For attacks of harm, which succeed only unnoticed.
+
+    One that the stack tells the application of is detected: about most of them no stack can do more.
+    """
     if not reached:
         return Outcome(Effect.NOTHING, text, harm)
-    return Outcome(Effect.DETECTED if seen.told else Effect.SUCCEEDED, text, harm, reached=True)
+    effect = Effect.DETECTED if seen.told else Effect.SUCCEEDED
+    return Outcome(effect, _with_told(text, seen), harm, reached=True)
 
 
-def lost(phase: Phase, count: int) -> bool:
-    """Whether so many messages of a phase make the stream lost."""
+def lost(phase: Phase) -> str:
+    """How many of a phase's messages were lost, in words."""
+    return f"{_lost(phase)} of {phase.sent} messages"
+
+
+def _lost(phase: Phase) -> int:
+    return phase.sent - phase.delivered
+
+
+def _is_lost(phase: Phase, count: int) -> bool:
     return phase.sent > 0 and count > LOST_SHARE * phase.sent
 
 
-def _lost(phase: Phase) -> str:
-    return f"{phase.sent - phase.delivered} of {phase.sent}"
+def _with_told(text: str, seen: Seen) -> str:
+    return f"{text}; told: {seen.told[0]}" if seen.told else text

@@ -1,11 +1,18 @@
-"""From trials under attack to verdicts. Pure."""
+"""From trials under attack to verdicts. Pure.
+
+Where several verdicts fit, *succeeded* wins, then *detected*, then *disrupted*, and last *stopped* or *not shown*:
+within a trial an attack's own `judge` holds to that order, over the repetitions of a cell this module does. Attacks of
+harm succeed only where nothing told the application, so that one that was noticed is *detected*; as positive control
+it shows as much as one that was not. A victim that crashed stands in the cell's text, whatever the verdict, and where
+the attack did nothing else the cell is *disrupted*.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from comseclab.attack.base import Attack, Effect, Outcome
-from comseclab.attack.spec import AttackRecord
+from comseclab.attack.spec import AttackRecord, Seen
 
 
 class Verdict(StrEnum):
@@ -39,10 +46,10 @@ class Judged:
 def judge(attack: Attack, trials: Sequence[AttackRecord], controls: Sequence[Sequence[AttackRecord]]) -> Judged:
     """The verdict of a cell from its trials and those of each of its controls.
 
-    Without a valid trial it is invalid. An attack that did nothing was *stopped* only where every control of it succeeded
-    at least once; otherwise it is *not shown*.
+    Without a valid trial it is invalid. An attack that did nothing was *stopped* only where every control of it
+    succeeded at least once; otherwise it is *not shown*.
     """
-    outcomes = [attack.judge(trial.seen) for trial in trials if trial.valid and trial.seen]
+    outcomes = _outcomes(attack, trials)
     shown = min((_successes(attack, trials_of) for trials_of in controls), default=0)
     if not outcomes:
         reasons = list(dict.fromkeys(reason for trial in trials for reason in trial.reasons))
@@ -50,7 +57,7 @@ def judge(attack: Attack, trials: Sequence[AttackRecord], controls: Sequence[Seq
     worst = min(outcomes, key=lambda outcome: ORDER.index(outcome.effect))
     return Judged(
         verdict=_verdict(worst, shown),
-        text=worst.text,
+        text="; ".join([worst.text, *_crashes(trials)]),
         harm=worst.harm,
         succeeded=sum(outcome.effect is Effect.SUCCEEDED for outcome in outcomes),
         repetitions=len(outcomes),
@@ -60,8 +67,24 @@ def judge(attack: Attack, trials: Sequence[AttackRecord], controls: Sequence[Seq
 
 
 def _successes(attack: Attack, trials: Sequence[AttackRecord]) -> int:
-    outcomes = [attack.judge(trial.seen) for trial in trials if trial.valid and trial.seen]
-    return sum(outcome.effect is Effect.SUCCEEDED or outcome.reached for outcome in outcomes)
+    return sum(outcome.effect is Effect.SUCCEEDED or outcome.reached for outcome in _outcomes(attack, trials))
+
+
+def _outcomes(attack: Attack, trials: Sequence[AttackRecord]) -> list[Outcome]:
+    """Of the valid trials."""
+    return [_outcome(attack, trial.seen) for trial in trials if trial.valid and trial.seen]
+
+
+def _outcome(attack: Attack, seen: Seen) -> Outcome:
+    outcome = attack.judge(seen)
+    crashed_only = seen.crashed and outcome.effect is Effect.NOTHING
+    return replace(outcome, effect=Effect.DISRUPTED) if crashed_only else outcome
+
+
+def _crashes(trials: Sequence[AttackRecord]) -> list[str]:
+    """How victims ended in any of the valid trials, each way once."""
+    crashes = (trial.seen.crashed for trial in trials if trial.valid and trial.seen)
+    return list(dict.fromkeys(f"{node} ended with {how}" for one in crashes for node, how in one.items()))
 
 
 def _verdict(worst: Outcome, control_succeeded: int) -> Verdict:

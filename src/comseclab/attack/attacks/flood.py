@@ -7,10 +7,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from comseclab.attack.attacks.drop import BOUND_NS, LOST_BOUND
 from comseclab.attack.base import Attack, Effect, Outcome
 from comseclab.attack.frame import TCP_ACK, TCP_SYN, UDP, Frame, syn_frame, udp_frame
-from comseclab.attack.harm import harmed
+from comseclab.attack.harm import LATE_NS, LOST_SHARE, harmed, lost
 from comseclab.attack.spec import Seen
 from comseclab.errors import LabError
 from comseclab.testbed.host import Host
@@ -38,8 +37,8 @@ class Flood(Attack):
         f"were seen to listen: UDP datagrams of {DATAGRAM_BYTES} random bytes, and requests for TCP connections."
     )
     success = (
-        f"More than {LOST_BOUND:.0%} of the messages sent meanwhile are lost, or those delivered are older than "
-        f"{BOUND_NS / 1e6:.0f} ms (median), and nothing tells the application; the harm is that share and how many "
+        f"More than {LOST_SHARE:.0%} of the messages sent meanwhile are lost, or those delivered are older than "
+        f"{LATE_NS / 1e6:.0f} ms (median), and nothing tells the application; the harm is that share and how many "
         "times older messages are than before. It says what this rate does, not what a faster flood would."
     )
     stride = "Denial of service"
@@ -59,10 +58,10 @@ class Flood(Attack):
         share = seen.during.lost_share
         harm = {"lost_share": share, "times_older": older_ns / seen.age_before_ns if seen.age_before_ns else 1.0}
         text = (
-            f"{seen.during.sent - seen.during.delivered} of {seen.during.sent} messages lost and the others "
+            f"{lost(seen.during)} lost and the others "
             f"{older_ns / 1e6:.1f} ms old (before: {(seen.age_before_ns or 0) / 1e6:.1f} ms) at {RATE_HZ} packets/s"
         )
-        return harmed(seen, text, harm, reached=share > LOST_BOUND or older_ns > BOUND_NS)
+        return harmed(seen, text, harm, reached=share > LOST_SHARE or older_ns > LATE_NS)
 
 
 def _end(frame: bytes) -> str:

@@ -18,7 +18,10 @@ EVERY = 4
 
 class Modify(Attack):
     name = "modify"
-    title = "Somebody on the path alters every fourth message, the sentinel where it is in clear and the middle else, and corrects the checksums."
+    title = (
+        "Somebody on the path alters every fourth message, the sentinel where it is in clear and the middle else, and "
+        "corrects the checksums."
+    )
     success = "The subscriber is given a message whose bytes its writer did not send."
     stride = "Tampering"
 

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 class ForgedPublish(Attack):
     name = "forged-publish"
-    title = "A stranger without identity publishes on the topic: a node of the stack in clear, and forged messages in the writer's name with what the path shows of it."
+    title = (
+        "A stranger without identity publishes on the topic: a node of the stack in clear, and forged messages in the "
+        "writer's name with what the path shows of it."
+    )
     success = "The subscriber is given a message of the attacker's."
     stride = "Spoofing"
 

@@ -24,7 +24,7 @@ class Reflection(Attack):
 
     def judge(self, seen: Seen) -> Outcome:
         if not seen.injected_bytes:
-            return Outcome(Effect.NOTHING, "no message could be sent")
+            return availability(seen, "no message could be sent")
         factor = seen.bytes_out / seen.injected_bytes
         text = f"{seen.bytes_out} bytes to the bystander for {seen.injected_bytes} of the attacker's"
         if factor > 1:

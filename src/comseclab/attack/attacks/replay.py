@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from comseclab.attack.base import Attack, Outcome
 from comseclab.attack.harm import integrity
-from comseclab.attack.spec import Seen
+from comseclab.attack.spec import Phase, Seen
 
 if TYPE_CHECKING:
     from comseclab.attack.scene import Scene
@@ -36,7 +36,9 @@ class ReplayRestarted(Attack):
         scene.dialect.replay(scene, resequenced=True)
 
     def judge(self, seen: Seen) -> Outcome:
-        return integrity(seen, seen.stale, "old message")
+        """What is lost while the subscriber is away is no harm of the attacker's."""
+        back = seen.model_copy(update={"during": Phase(sent=0, delivered=0)})
+        return integrity(back, seen.stale, "old message")
 
 
 ATTACKS = (

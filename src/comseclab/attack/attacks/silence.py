@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from comseclab.attack.attacks.drop import LOST_BOUND
 from comseclab.attack.base import Attack, Outcome
 from comseclab.attack.dialect import dialects
-from comseclab.attack.harm import harmed
+from comseclab.attack.harm import LOST_SHARE, harmed, lost
 from comseclab.attack.spec import Phase, Seen
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 class Silence(Attack):
     success = (
-        f"After one forged message, sent up to three times, the subscriber gets less than {1 - LOST_BOUND:.0%} of the "
+        f"After one forged message, sent up to three times, the subscriber gets less than {1 - LOST_SHARE:.0%} of the "
         "messages sent from then on, and nothing tells its application; the harm is the share lost."
     )
     stride = "Denial of service"
@@ -32,8 +31,8 @@ class Silence(Attack):
             delivered=seen.during.delivered + seen.after.delivered,
         )
         share = rest.lost_share
-        text = f"{rest.sent - rest.delivered} of {rest.sent} messages lost from then on"
-        return harmed(seen, text, {"lost_share": share}, reached=share > LOST_BOUND)
+        text = f"{lost(rest)} lost from then on"
+        return harmed(seen, text, {"lost_share": share}, reached=share > LOST_SHARE)
 
 
 def _find() -> tuple[Silence, ...]:

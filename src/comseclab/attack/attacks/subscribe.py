@@ -10,7 +10,6 @@ from comseclab.attack.spec import Seen
 if TYPE_CHECKING:
     from comseclab.attack.dialect import Dialect
 
-
 READERS = {
     "none": "one without identity",
     "no-permission": "one without permission",
@@ -20,7 +19,10 @@ READERS = {
 
 class Subscribe(Attack):
     name = "subscribe-without-right"
-    title = "A node without identity subscribes to the topic; and one with a valid identity that has no right to read it, where the stack has rights."
+    title = (
+        "A node without identity subscribes to the topic; and one with a valid identity that has no right to read it, "
+        "where the stack has rights."
+    )
     success = "It is given a message of the genuine writer."
     stride = "Information disclosure"
     controls = ("plain", "permitted")
