@@ -21,6 +21,7 @@ RESTART_NS = 600_000_000
 MOST_AWAITED_S = 0.5
 SHORT = 68
 """Bytes of a SEC_BODY that holds INFO_DST and a HEARTBEAT, and of some more."""
+SENT_BEFORE = 5
 
 
 def hidden(messages: Iterable[Frame]) -> bool:
@@ -75,23 +76,37 @@ def await_message(scene: "Scene") -> None:
 
 
 def hold_back(scene: "Scene", known: Known) -> None:
-    """From now on keep the writer's traffic from the subscriber, but for discovery, until the attack ends."""
+    """From now on keep the stream from the subscriber until the attack ends.
+
+    What may be a HEARTBEAT, which tells a new reader with which number to begin, comes to it only behind old messages.
+    """
     messages = scene.messages()
 
     def rule(frame: Frame) -> list[tuple[float, Frame]]:
-        if not is_of_stream(frame, scene, messages, known):
-            return [(0.0, frame)]
-        scene.targeted += scene.dialect.is_message(frame, scene)
-        return []
+        if is_of_stream(frame, scene, messages, known):
+            scene.targeted += scene.dialect.is_message(frame, scene)
+            return []
+        if _may_be_heartbeat(frame, scene):
+            for old in messages[:SENT_BEFORE]:
+                scene.inject_on_path(_redirected(old, frame.destination[1]).with_payload(old.payload))
+        return [(0.0, frame)]
 
     scene.follow(rule)
+
+
+def _may_be_heartbeat(frame: Frame, scene: "Scene") -> bool:
+    if (frame.source[0], frame.destination[0]) != (scene.writer.address, scene.reader.address):
+        return False
+    message = message_in(frame)
+    kinds = {part.kind: len(part.body) for part in message.parts} if message else {}
+    return wire.SRTPS_PREFIX in kinds and 0 < kinds.get(wire.SEC_BODY, 0) <= SHORT
 
 
 def is_of_stream(frame: Frame, scene: "Scene", messages: Sequence[Frame], known: Known) -> bool:
     """Whether a frame carries a message of the encrypted stream or a HEARTBEAT or GAP of its writer.
 
-    These are known by the port, where it is another than discovery's, or by the key of each submessage. Where
-    only whole RTPS messages are encrypted, all are taken that are too short for more than a HEARTBEAT.
+    These are known by the port, where it is another than discovery's, or by the key of each submessage. Where only
+    whole RTPS messages are encrypted, HEARTBEATs are not known from others.
     """
     if (frame.source[0], frame.destination[0]) != (scene.writer.address, scene.reader.address):
         return False
@@ -102,11 +117,7 @@ def is_of_stream(frame: Frame, scene: "Scene", messages: Sequence[Frame], known:
         return True
     keys = {key for message in messages[-1:] for key in wire.keys_of(_of(message))}
     found = message_in(frame)
-    if found is None:
-        return False
-    if keys:
-        return bool(keys & set(wire.keys_of(found)))
-    return any(part.kind == wire.SEC_BODY and len(part.body) <= SHORT for part in found.parts)
+    return bool(found and keys & set(wire.keys_of(found)))
 
 
 def _of(frame: Frame) -> Message:
