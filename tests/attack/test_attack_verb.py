@@ -1,0 +1,261 @@
+"""The verb `attack`, as a user calls it, on transports whose protection holds what it claims, or does not."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from cli.lab import COMSECLAB, comseclab, footprint, marked, one_line
+from comseclab.attack.matrix import CellRow, Matrix
+from comseclab.attack.run import PLAN as SAVED
+
+ROOT = Path(__file__).parents[2]
+KEY = "0123456789abcdef" * 4
+
+PLAN = f"""
+[plan]
+name = "claims"
+[factors]
+middleware = "claims"
+reliability = "reliable"
+protection = ["none", "honest", "accepting", "dropping", "leaking"]
+link = "direct"
+[attack]
+attacks = ["eavesdrop", "modify", "forged-publish"]
+repetitions = 1
+require = ["forged-publish"]
+[transports.claims]
+library = "libclaims.so"
+[transports.claims.settings]
+listen = "{{address}}:7400"
+peers = ["{{peers}}"]
+[transports.claims.protections]
+honest.settings = {{sealed = true, key = "{KEY}"}}
+accepting.settings = {{sealed = true, key = "{KEY}", defect = "accepts"}}
+dropping.settings = {{sealed = true, key = "{KEY}", defect = "drops"}}
+leaking.settings = {{sealed = true, key = "{KEY}", defect = "leaks"}}
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the plan and the transport it names."""
+    folder = tmp_path_factory.mktemp("attack")
+    source = Path(__file__).parent / "transports" / "claims.cpp"
+    flags = ["-std=c++20", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-Wno-subobject-linkage"]
+    built = [
+        "c++",
+        *flags,
+        "-I",
+        ROOT / "native" / "node" / "include",
+        source,
+        "-o",
+        folder / "libclaims.so",
+        "-lcrypto",
+    ]
+    subprocess.run(built, check=True)
+    (folder / "claims.toml").write_text(PLAN)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def attacked(place: Path) -> tuple[subprocess.CompletedProcess[str], Path]:
+    """The whole matrix, attacked once."""
+    return comseclab("attack", "claims.toml", cwd=place, expect=1), place / "runs" / "latest"
+
+
+def cells(run: Path) -> dict[tuple[str, str], CellRow]:
+    return {(cell.protection, cell.attack): cell for cell in Matrix.read(run).cells}
+
+
+def test_what_protections_claim_and_do_is_told_apart(
+    attacked: tuple[subprocess.CompletedProcess[str], Path],
+) -> None:
+    verdicts = {name: cell.verdict.value for name, cell in cells(attacked[1]).items()}
+    expected = {
+        "none": ("succeeded", "succeeded", "succeeded"),
+        "honest": ("stopped", "stopped", "stopped"),
+        "accepting": ("stopped", "succeeded", "succeeded"),
+        "dropping": ("invalid", "invalid", "invalid"),
+        "leaking": ("succeeded", "stopped", "stopped"),
+    }
+    attacks = ("eavesdrop", "modify", "forged-publish")
+    assert verdicts == {
+        (protection, attack): verdict
+        for protection, row in expected.items()
+        for attack, verdict in zip(attacks, row, strict=True)
+    }
+
+
+def test_a_broken_requirement_names_its_cell(attacked: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+    done, run = attacked
+    lines = [line for line in done.stderr.splitlines() if line.startswith("required")]
+    assert len(lines) == 1
+    assert "forged-publish on claims accepting: succeeded" in lines[0]
+    assert f"page: {run.parent / run.readlink()}/attack.html" in done.stderr.replace(
+        "page: runs", f"page: {run.parent}"
+    )
+
+
+def test_every_trial_leaves_its_evidence(attacked: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+    run = attacked[1]
+    for (protection, attack), cell in cells(run).items():
+        for folder in (run / name for name in cell.evidence):
+            spec, record = (json.loads((folder / f"{name}.json").read_text()) for name in ("spec", "record"))
+            assert spec["trial"]["seed"]
+            assert record["versions"] == {"claims": "1"}
+            assert (folder / "evidence" / "wire.pcapng.gz").stat().st_size < 4_000_000
+            if protection != "dropping":
+                assert (folder / "evidence" / "delivered.txt").stat().st_size
+            if attack == "modify":
+                assert (folder / "evidence" / "injected.hex").stat().st_size
+    assert len(list((run / "trials").glob("*dropping*again-2"))) == 3
+
+
+def test_the_command_of_a_cell_repeats_just_this_cell(
+    attacked: tuple[subprocess.CompletedProcess[str], Path], place: Path
+) -> None:
+    before = attacked[1].resolve()
+    cell = cells(before)["honest", "modify"]
+    program, *arguments = shlex.split(cell.again)
+    assert program == "comseclab"
+    comseclab(*arguments, cwd=place)
+    repeated = cells(place / "runs" / "latest")
+    assert {name: found.verdict for name, found in repeated.items()} == {
+        ("none", "modify"): "succeeded",
+        ("honest", "modify"): "stopped",
+    }
+    [folder] = repeated["honest", "modify"].evidence
+    seeds = [
+        json.loads((run / folder / "spec.json").read_text())["trial"]["seed"]
+        for run in (before, place / "runs" / "latest")
+    ]
+    assert seeds[0] == seeds[1]
+
+
+def test_no_private_key_stays_in_a_run_folder(tmp_path: Path) -> None:
+    plan = '[plan]\nname = "keys"\n[factors]\nprotection = ["none", "all-encrypt"]\nreliability = "reliable"\n'
+    (tmp_path / "keys.toml").write_text(plan)
+    chosen = ("--attack", "self-signed-permissions", "--repetitions", "1", "--only", "protection=all-encrypt")
+    comseclab("attack", "keys.toml", *chosen, cwd=tmp_path)
+    files = [path for path in (tmp_path / "runs").rglob("*") if path.is_file() and not path.is_symlink()]
+    assert [path for path in files if path.name == "governance.p7s"]
+    assert not [path for path in files if b"PRIVATE KEY" in path.read_bytes()]
+
+
+def wait_for(condition: str, folder: Path, number: int, process: subprocess.Popen[bytes]) -> None:
+    while len(list(folder.glob(condition))) < number:
+        assert process.poll() is None, "it ended early"
+        time.sleep(0.02)
+
+
+def gone(before: dict[str, set[str]]) -> bool:
+    """Whether everything the laboratory made is gone, within a few seconds."""
+    for _ in range(100):
+        if footprint() == before:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_attacks_cut_off_in_any_way_go_on(place: Path, tmp_path: Path) -> None:
+    before = {**footprint(), "processes": set()}
+    records = "runs/*/trials/*/record.json"
+    chosen: tuple[str | Path, ...] = (
+        place / "claims.toml",
+        "--only",
+        "protection=none",
+        "--repetitions",
+        "6",
+        "--attack",
+        "eavesdrop",
+    )
+
+    def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
+        argv = [COMSECLAB, "attack", *arguments]
+        return subprocess.Popen(argv, cwd=tmp_path, env=marked(), stderr=(tmp_path / "said").open("wb"))
+
+    process = start(*chosen)
+    wait_for(records, tmp_path, 1, process)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(15) == 128 + signal.SIGINT
+    assert gone(before)
+    run = next(tmp_path.glob("runs/*-claims-attack"))
+    assert f"continue with: comseclab attack {run.relative_to(tmp_path)} --resume" in (tmp_path / "said").read_text()
+    kept = {path: path.read_bytes() for path in tmp_path.glob(records)}
+    assert len(kept) == len(list((run / "trials").iterdir()))
+
+    process = start(place / "claims.toml", "--resume")
+    wait_for("runs/*/trials/*/log", tmp_path, len(kept) + 1, process)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(15) == 128 + signal.SIGTERM
+    assert gone(before)
+
+    process = start(run, "--resume")
+    wait_for("runs/*/trials/*/log", tmp_path, len(list(tmp_path.glob(records))) + 1, process)
+    process.kill()
+    process.wait()
+    for _ in range(100):
+        if not footprint()["processes"]:
+            break
+        time.sleep(0.05)
+    assert not footprint()["processes"]
+    assert "unfinished trial" in comseclab("clean", cwd=tmp_path).stdout
+    assert gone(before)
+
+    comseclab("attack", run, "--resume", cwd=tmp_path)
+    assert all(path.read_bytes() == content for path, content in kept.items())
+    [cell] = Matrix.read(run).cells
+    assert (cell.verdict, cell.repetitions, len(cell.evidence)) == ("succeeded", 6, 6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        (["claims.toml", "--attack", "modifi"], 'did you mean "modify"'),
+        (["claims.toml", "--only", "protection=sealed"], 'no protection "sealed"'),
+        (["claims.toml", "--resume", "--attack", "modify"], "leave --only, --attack"),
+        (["claims.toml", "--resume", "--out", "elsewhere"], "no run of the plan claims-attack"),
+        (["claims.toml", "--out", "claims.toml"], "claims.toml"),
+        (["claims.toml", "--cost", "."], "summary.json"),
+        ([".", "--dry-run"], "not a run folder"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(place: Path, arguments: list[str], cause: str) -> None:
+    assert cause in one_line(comseclab("attack", *arguments, cwd=place, expect=2))
+
+
+def test_messages_of_several_frames_are_refused(place: Path, tmp_path: Path) -> None:
+    text = PLAN.replace("libclaims.so", str(place / "libclaims.so")).replace("[attack]", '[attack]\nworkload = "image"')
+    (tmp_path / "large.toml").write_text(text)
+    assert "several frames" in one_line(comseclab("attack", "large.toml", cwd=tmp_path, expect=2))
+
+
+def test_a_full_disk_says_how_to_go_on(place: Path, tmp_path: Path) -> None:
+    script = "mkdir small && mount -t tmpfs -o size=1m none small && "
+    script += f"{COMSECLAB} attack {place / 'claims.toml'} --out small --only protection=none"
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    done = subprocess.run(
+        ["unshare", *user, "--mount", "sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    line = one_line(done)
+    assert "disk is full" in line
+    assert "--resume" in line
+
+
+def test_dry_run_makes_nothing(place: Path, tmp_path: Path) -> None:
+    done = comseclab("attack", place / "claims.toml", "--dry-run", cwd=tmp_path)
+    assert "15 cells, 15 trials" in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_folder_can_be_repeated(attacked: tuple[subprocess.CompletedProcess[str], Path], place: Path) -> None:
+    done = comseclab("attack", attacked[1].resolve(), "--dry-run", "--repetitions", "2", cwd=place)
+    assert "15 cells, 30 trials" in done.stdout
+    assert (attacked[1] / SAVED).is_file()
