@@ -63,7 +63,7 @@ def crashed(nodes: Iterable[Node]) -> dict[str, str]:
         if how := node.program.crash():
             found[node.name] = how
         elif not any((node.records / f"{name}.bin").exists() for name in ("sends", "receipts")):
-            found[node.name] = "no answer to the command to stop"
+            found[node.name] = "no records written"
     return found
 
 
