@@ -25,6 +25,7 @@ class Verdict(StrEnum):
     INVALID = "invalid"
 
 
+IDLE = "the attacker found nothing to act on"
 ORDER = (Effect.SUCCEEDED, Effect.DETECTED, Effect.DISRUPTED, Effect.NOTHING)
 """Where repetitions differ, the first of these that any of them shows is the cell's."""
 
@@ -47,7 +48,7 @@ def judge(attack: Attack, trials: Sequence[AttackRecord], controls: Sequence[Seq
     """The verdict of a cell from its trials and those of each of its controls.
 
     Without a valid trial it is invalid. An attack that did nothing was *stopped* only where every control of it
-    succeeded at least once; otherwise it is *not shown*.
+    succeeded at least once, and the attacker acted in every trial; otherwise it is *not shown*.
     """
     outcomes = _outcomes(attack, trials)
     shown = min((_successes(attack, trials_of) for trials_of in controls), default=0)
@@ -55,9 +56,12 @@ def judge(attack: Attack, trials: Sequence[AttackRecord], controls: Sequence[Seq
         reasons = list(dict.fromkeys(reason for trial in trials for reason in trial.reasons))
         return Judged(Verdict.INVALID, "; ".join(reasons)[:500], {}, 0, 0, shown, race=False)
     worst = min(outcomes, key=lambda outcome: ORDER.index(outcome.effect))
+    idle = worst.effect is Effect.NOTHING and not all(
+        attack.tried(trial.seen) for trial in trials if trial.valid and trial.seen
+    )
     return Judged(
-        verdict=_verdict(worst, shown),
-        text="; ".join([worst.text, *_crashes(trials)]),
+        verdict=Verdict.NOT_SHOWN if idle else _verdict(worst, shown),
+        text="; ".join([worst.text, *([IDLE] if idle else []), *_crashes(trials)]),
         harm=worst.harm,
         succeeded=sum(outcome.effect is Effect.SUCCEEDED for outcome in outcomes),
         repetitions=len(outcomes),

@@ -51,8 +51,11 @@ class Flood(Attack):
         if frames:
             threading.Thread(target=_flood, args=(scene, frames), daemon=True).start()
 
+    def tried(self, seen: Seen) -> bool:
+        return seen.injected_frames >= FRAMES // 2
+
     def judge(self, seen: Seen) -> Outcome:
-        if seen.injected_frames < FRAMES // 2:
+        if not self.tried(seen):
             return Outcome(Effect.NOTHING, f"only {seen.injected_frames} of {FRAMES} packets could be sent")
         older_ns = seen.age_during_ns or 0.0
         share = seen.during.lost_share
