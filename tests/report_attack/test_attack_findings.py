@@ -137,11 +137,11 @@ def test_costs_are_geometric_means_and_the_useless_stands_out(run: AttackRun) ->
     assert points["fastdds none"].ratio == 1
     assert points["fastdds all-encrypt"].stopped == 3
     assert {name: point.kind(0.1) for name, point in points.items()} == {
-        "fastdds none": "no protection",
+        "fastdds none": "stops nothing",
         "fastdds auth": "costs, and stops nothing",
         "fastdds payload-sign": "stops attacks",
         "fastdds all-encrypt": "stops attacks",
-        "zenoh none": "no protection",
+        "zenoh none": "stops nothing",
         "zenoh mtls": "stops attacks",
         "own cipher": "stops attacks",
     }

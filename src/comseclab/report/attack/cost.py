@@ -24,10 +24,11 @@ BAND, LINE = 34, 23
 """Pixels for the number of a band, and for a line."""
 TICKS = (1.0, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 COLOURS = {colour.token: colour.light for colour in palette.CATEGORIES}
+USELESS = "costs, and stops nothing"
 KINDS = {
     "stops attacks": ("c1", "circle"),
-    "costs, and stops nothing": ("c2", "cross"),
-    "no protection": ("c0", "diamond"),
+    USELESS: ("c2", "cross"),
+    "stops nothing": ("c0", "diamond"),
 }
 
 
@@ -43,9 +44,9 @@ class Point:
     tried: int
 
     def kind(self, tolerance: float) -> str:
-        if not self.configuration.protected:
-            return "no protection"
-        return "costs, and stops nothing" if not self.stopped and self.ratio > 1 + tolerance else "stops attacks"
+        if self.stopped:
+            return "stops attacks"
+        return USELESS if self.ratio > 1 + tolerance else "stops nothing"
 
 
 def find(run: AttackRun, given: Path | None) -> tuple[Path, Summary] | None:
@@ -114,12 +115,17 @@ def figure(run: AttackRun, cost: Path, summary: Summary) -> figures.Figure | Non
     tolerance = summary.comparison.tolerance if summary.comparison else TOLERANCE
     caption = (
         "Across: median latency over that without protection, geometric mean over the workloads and links of "
-        f"{cost.name}, on a logarithmic scale. Up: how many attacks were shown stopped; within such a band, cheap "
+        f"{cost.name}, on a logarithmic scale. Left: how many attacks were shown stopped; within such a band, cheap "
         "above dear. Crosses: more than the tolerance dearer than no protection, and not one attack shown stopped."
     )
+    measured = {point.configuration for point in shown}
+    if missing := [one.name for one in run.configurations if one.protected and one not in measured]:
+        caption += f" Without a ratio there: {', '.join(missing)}."
     told = " ".join(f"{point.configuration.name}: {_tell(point)}." for point in shown)
     drawn = draw(shown, tolerance, Canvas.wide()), draw(shown, tolerance, Canvas.narrow())
-    return figures.write(run.path, NAME, "Cost", "Attacks shown stopped, and what it costs", caption, told, drawn)
+    return figures.write(
+        run.path, NAME, "Cost", "Attacks shown stopped (left), and what that costs (across)", caption, told, drawn
+    )
 
 
 def _tell(point: Point) -> str:
@@ -148,7 +154,12 @@ def draw(shown: Sequence[Point], tolerance: float, canvas: Canvas) -> Spec:
     rows, bands = canvas.data(_rows(shown, tolerance)), canvas.data(_bands(shown))
     name = alt.Chart(rows).mark_text(align="right", fontSize=12, color=palette.INK.light)
     number = alt.Chart(bands).mark_text(align="left", fontSize=15, fontWeight="bold", color=palette.INK.light)
+    useless = canvas.data(row for row in _rows(shown, tolerance) if row["kind"] == USELESS)
+    shade = alt.Chart(useless).mark_rect(color=COLOURS[KINDS[USELESS][0]], opacity=0.14)
     plot = alt.layer(
+        shade.encode(
+            alt.Y("top:Q", axis=None, scale=lines), alt.Y2("bottom:Q"), x=alt.value(30 - room), x2=alt.value(width)
+        ),
         alt.Chart(canvas.data([{"ratio": 1.0}])).mark_rule(color=palette.QUIET.light, strokeDash=[3, 3]).encode(x),
         alt.Chart(bands)
         .mark_rule(color=palette.LINE.light)
@@ -159,8 +170,7 @@ def draw(shown: Sequence[Point], tolerance: float, canvas: Canvas) -> Spec:
         .mark_point(filled=True, size=100, opacity=1)
         .encode(x, y, colour, shape, description=alt.Description("tip:N")),
     )
-    title = "Left: attacks shown stopped. Across: ratio of median latency."
-    return canvas.finish([plot.properties(width=width, height=LINE * len(shown) + 10, title=title)])
+    return canvas.finish([plot.properties(width=width, height=LINE * len(shown) + 10)])
 
 
 def _ticks(ends: Sequence[float], width: int) -> list[float]:
@@ -177,7 +187,8 @@ def _rows(shown: Sequence[Point], tolerance: float) -> Iterator[dict[str, Any]]:
     for line, point in enumerate(shown):
         name = point.configuration.name
         tip = f"{name}\n{_tell(point)}\nfrom {point.rows} ratio{'s' if point.rows > 1 else ''}"
-        yield {"line": line, "ratio": point.ratio, "name": name, "kind": point.kind(tolerance), "tip": tip}
+        yield {"line": line, "top": line - 0.5, "bottom": line + 0.5, "ratio": point.ratio, "name": name,
+               "kind": point.kind(tolerance), "tip": tip}  # fmt: skip
 
 
 def _bands(shown: Sequence[Point]) -> Iterator[dict[str, Any]]:
