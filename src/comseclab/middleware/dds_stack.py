@@ -28,6 +28,10 @@ class DdsStack(Middleware):
         participants = [_participant(spec, place) for place in places]
         return dds.prepare(spec.protection, participants, DOMAIN, folder)
 
+    def insider(self, spec: TrialSpec, place: Place, folder: Path) -> dict[str, Path]:
+        """Files of a node that the user's keystore does not know; see `dds.insider`."""
+        return dds.insider(spec.protection, _participant(spec, place), DOMAIN, folder)
+
     def prove(self, capture: Path, spec: TrialSpec) -> WireProof:
         topics = sorted(_topics(spec, (stream.topic for stream in spec.streams)))
         least_size = min((stream.max_size for stream in spec.streams), default=0)

@@ -56,6 +56,23 @@ def prepare(spec: ProtectionSpec, participants: Sequence[Participant], domain: i
     return Material(files, publishable)
 
 
+def insider(spec: ProtectionSpec, participant: Participant, domain: int, folder: Path) -> dict[str, Path]:
+    """Documents of a node that a user's keystore does not know, made in `folder` by the keystore's authorities.
+
+    Raises LabError where the keystore holds no keys of theirs.
+    """
+    assert spec.keystore is not None, "where there is none, `prepare` makes documents for all"
+    theirs = Keystore.open(spec.keystore)
+    ours = theirs.copy(folder / "insiders")
+    unnamed = spec.model_copy(update={"permissions": {}})
+    return {
+        "identity_ca": theirs.identity_ca,
+        "permissions_ca": theirs.permissions_ca,
+        "governance": _governance(spec, LEVELS[spec.base], theirs, [participant], domain, folder / "insiders"),
+        **_identity(unnamed, ours, participant, domain, folder / participant.node),
+    }
+
+
 def _governance(
     spec: ProtectionSpec,
     level: Level,

@@ -58,14 +58,39 @@ class Keystore:
 
     def permissions_authority(self) -> Authority | None:
         """The permissions CA with its key, or None where the keystore holds no key of it."""
-        candidates = (self.root / "private" / f"{name}.key.pem" for name in ("permissions_ca", "ca"))
+        return self._authority("permissions_ca", self.permissions_ca)
+
+    def identity_authority(self) -> Authority | None:
+        """The identity CA with its key, or None where the keystore holds no key of it."""
+        return self._authority("identity_ca", self.identity_ca)
+
+    def _authority(self, name: str, certificate_path: Path) -> Authority | None:
+        candidates = (self.root / "private" / f"{known}.key.pem" for known in (name, "ca"))
         path = next((path for path in candidates if path.exists()), None)
         if path is None:
             return None
-        certificate, key = load_certificate(self.permissions_ca), load_key(path)
+        certificate, key = load_certificate(certificate_path), load_key(path)
         if key.public_key() != certificate.public_key():
-            raise LabError(f"{path} is not the key of {self.permissions_ca}", "give the pair that belongs together")
+            raise LabError(f"{path} is not the key of {certificate_path}", "give the pair that belongs together")
         return Authority(certificate, key)
+
+    def copy(self, root: Path) -> "Keystore":
+        """The authorities of a user's keystore in a new one of ours, which can issue what the user's does not hold.
+
+        Raises LabError where the user's holds no key of an authority.
+        """
+        for name, authority in (
+            ("identity_ca", self.identity_authority()),
+            ("permissions_ca", self.permissions_authority()),
+        ):
+            if authority is None:
+                raise LabError(
+                    f"{self.root} holds no key of its {name.replace('_ca', '')} CA, so no insider can be made",
+                    f"add private/{name}.key.pem, or leave out the attacks of insiders with --attack",
+                )
+            write_certificate(root / "public" / f"{name}.cert.pem", authority.certificate)
+            write_key(root / "private" / f"{name}.key.pem", authority.key)
+        return Keystore(root, own=True)
 
     def enclave(self, name: str) -> Path:
         """The folder of an enclave. Raises LabError where it, its certificate or its key is missing or does not fit."""
@@ -89,7 +114,8 @@ class Keystore:
     def issue(self, name: str, subject: x509.Name, address: str | None = None) -> Path:
         """Make the enclave `name` with a certificate of `subject` (and an IP address), in a keystore of ours."""
         folder = self.root / "enclaves" / name
-        authority = Authority(load_certificate(self.identity_ca), load_key(self.root / "private" / "ca.key.pem"))
+        authority = self.identity_authority()
+        assert authority is not None, "a keystore of ours holds its keys"
         certificate, key = authority.issue(subject, address)
         write_certificate(folder / "cert.pem", certificate)
         write_key(folder / "key.pem", key)

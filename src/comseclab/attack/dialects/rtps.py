@@ -2,8 +2,9 @@
 
 import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from comseclab.attack import forged
@@ -16,6 +17,7 @@ from comseclab.attack.rtps_known import MANY, Known, learn, message_in, particip
 from comseclab.attack.rtps_wire import Message
 from comseclab.errors import LabError
 from comseclab.middleware.base import Material, Place
+from comseclab.middleware.dds_stack import DdsStack
 from comseclab.protection.rtps import ENDPOINTS, PARTICIPANTS, Submessage
 from comseclab.trial.spec import Factors, ProtectionSpec
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from comseclab.attack.scene import Scene
 
 NONE = ProtectionSpec(name="none", base="none")
+FALSE = ("stranger", "self-signed")
+"""Credentials that need documents which the attacker signed itself."""
+SELF_SIGNED = ("permissions_ca", "permissions", "governance")
 FORGED, REPEATED = 5, 3
 """Messages forged, and how often a control message is sent, as any may get lost."""
 FRAGMENT_BYTES = 8192
@@ -50,25 +55,33 @@ class Rtps(Dialect):
         return super().refuse(attack, factors)
 
     def prepare(self, setting: Setting) -> Prepared:
-        """Victims as in any trial; of the rogues, each what its credentials say."""
+        """Victims as in any trial; of the rogues, each what its credentials say.
+
+        Raises LabError where a user's keystore cannot give an insider an identity.
+        """
         spec, middleware = setting.spec, setting.middleware
-        insiders = {
-            rogue: self._granted(rogue, place) for rogue, place in setting.rogues.items() if rogue.credentials != "none"
-        }
-        material = middleware.prepare(spec, (*setting.places, *insiders.values()), setting.folder)
-        false = Material()
-        if any(rogue.credentials in ("self-signed", "stranger") for rogue in insiders):
-            false = middleware.prepare(spec, (*setting.places, *setting.rogues.values()), setting.folder / "false")
+        assert isinstance(middleware, DdsStack)
+        insiders = [
+            self._granted(rogue, place) for rogue, place in setting.rogues.items() if rogue.credentials != "none"
+        ]
+        users = spec.protection.keystore is not None
+        known = () if users else insiders
+        material = middleware.prepare(spec, (*setting.places, *known), setting.folder)
+        files = dict(material.files)
+        if users:
+            files |= {place.node: middleware.insider(spec, place, setting.folder) for place in insiders}
+        own: Mapping[str, Mapping[str, Path]] = {}
+        if any(rogue.credentials in FALSE for rogue in setting.rogues):
+            base = spec.protection.base
+            false = spec.model_copy(update={"protection": ProtectionSpec(name=base, base=base)})
+            own = middleware.prepare(false, tuple(setting.rogues.values()), setting.folder / "false").files
         settings = {}
         for rogue, place in setting.rogues.items():
-            if rogue.credentials == "none":
-                plain = spec.model_copy(update={"protection": NONE})
-                settings[rogue] = middleware.node_settings(plain, place, Material())
-                continue
-            files = dict(material.files.get(place.node, {}))
-            if rogue.credentials == "self-signed" and files:
-                files["permissions"] = false.files[place.node]["permissions"]
-            settings[rogue] = middleware.node_settings(spec, place, Material({place.node: files} if files else {}))
+            given = spec if rogue.credentials != "none" else spec.model_copy(update={"protection": NONE})
+            documents = _documents(rogue, files.get(place.node), own.get(place.node))
+            settings[rogue] = middleware.node_settings(
+                given, place, Material({place.node: documents} if documents else {})
+            )
         return Prepared(material, settings)
 
     @staticmethod
@@ -167,6 +180,17 @@ class Rtps(Dialect):
         ends = hardware(scene.attacker.address), hardware(target[0])
         raw = udp_frame(ends, (scene.writer.address, PORT), target, message.raw())
         scene.inject_on_path(Frame(scene.port_of(scene.attacker), raw))
+
+
+def _documents(
+    rogue: Rogue, genuine: Mapping[str, Path] | None, own: Mapping[str, Path] | None
+) -> Mapping[str, Path] | None:
+    """What a rogue shows of itself. Its own node must believe what it signed, so it gets its own permissions CA."""
+    if rogue.credentials == "stranger":
+        return own
+    if rogue.credentials == "self-signed" and genuine and own:
+        return {**genuine, **{what: own[what] for what in SELF_SIGNED}}
+    return genuine
 
 
 def _control(message: str, known: Known) -> tuple[list[Submessage], tuple[str, int]]:
