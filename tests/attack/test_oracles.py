@@ -111,7 +111,7 @@ records = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(attack=st.sampled_from(list(ATTACKS.values())), trials=records, control=records, other=records)
 def test_no_verdict_says_more_than_its_trials(
     attack: Attack, trials: list[AttackRecord], control: list[AttackRecord], other: list[AttackRecord]

@@ -1,0 +1,110 @@
+"""Fast DDS under every attack, for real, with all controls: in clear, all encrypted, the payload alone encrypted.
+
+What differs from run to run (races, and what the stack tells the application) is left open.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from attack.campaign import Cells, run_cells
+from comseclab.attack.registry import ATTACKS
+from comseclab.attack.verdict import Verdict
+
+STOPPED_BY_ENCRYPTION = (
+    "eavesdrop", "modify", "forged-publish", "replay-resequenced", "subscribe-without-right",
+)  # fmt: skip
+BY_INSIDERS = ("insider-publish", "self-signed-permissions")
+HARM = {"drop": "lost_or_late_share", "delay": "older_ms", "silence-gap": "lost_share"}
+OTHERS = ("replay-restarted", "relay", "reflection", "flood", "replay", "master-hijack")
+PAYLOAD_IN_CLEAR_NO_MORE = ("eavesdrop", "replay-resequenced")
+"""Payload encryption alone stops the first; the second goes by what stands around the payload."""
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cells")
+
+
+@pytest.fixture(scope="module")
+def cells(out: Path) -> Cells:
+    return run_cells("fastdds", ["all-encrypt"], [*STOPPED_BY_ENCRYPTION, *BY_INSIDERS, *HARM, *OTHERS], out=out)
+
+
+@pytest.fixture(scope="module")
+def payload_alone() -> Cells:
+    return run_cells("fastdds", ["payload-encrypt"], PAYLOAD_IN_CLEAR_NO_MORE)
+
+
+def test_every_kind_of_attack_was_tried(cells: Cells) -> None:
+    tried = {attack for _, attack in cells}
+    assert {name for name in ATTACKS if not name.startswith("silence-")} <= tried
+    assert Verdict.INVALID not in {cell.verdict for cell in cells.values()}
+
+
+def test_stopped_is_said_only_beside_a_control_that_succeeded(cells: Cells) -> None:
+    for name, cell in cells.items():
+        if cell.verdict is Verdict.STOPPED:
+            assert cell.control_succeeded > 0, name
+
+
+@pytest.mark.parametrize("attack", STOPPED_BY_ENCRYPTION)
+def test_what_succeeds_in_clear_is_stopped_by_encryption(cells: Cells, attack: str) -> None:
+    assert cells["none", attack].verdict is Verdict.SUCCEEDED, cells["none", attack].text
+    assert cells["all-encrypt", attack].verdict is Verdict.STOPPED, cells["all-encrypt", attack].text
+
+
+@pytest.mark.parametrize("attack", BY_INSIDERS)
+def test_an_insider_is_stopped_where_the_same_node_with_the_right_is_not(cells: Cells, attack: str) -> None:
+    assert cells["none", attack].verdict is Verdict.NOT_APPLICABLE
+    found = cells["all-encrypt", attack]
+    assert (found.verdict, found.control_succeeded) == (Verdict.STOPPED, 1), found.text
+
+
+@pytest.mark.parametrize(("attack", "number"), HARM.items())
+def test_harm_is_a_number(cells: Cells, attack: str, number: str) -> None:
+    found = cells["none", attack]
+    assert found.verdict in (Verdict.SUCCEEDED, Verdict.DETECTED), found.text
+    assert found.harm[number] > (200 if number == "older_ms" else 0.5)
+
+
+@pytest.mark.parametrize("protection", ["none", "all-encrypt"])
+def test_nobody_is_stopped_from_dropping(cells: Cells, protection: str) -> None:
+    assert cells[protection, "drop"].verdict in (Verdict.SUCCEEDED, Verdict.DETECTED)
+
+
+def test_a_restarted_subscriber_takes_no_old_message_where_all_is_encrypted(cells: Cells) -> None:
+    """In clear it is a race with the genuine writer's first heartbeat."""
+    assert cells["none", "replay-restarted"].verdict in (Verdict.SUCCEEDED, Verdict.NOT_SHOWN)
+    assert cells["all-encrypt", "replay-restarted"].verdict in (Verdict.STOPPED, Verdict.NOT_SHOWN)
+
+
+def test_an_attack_that_makes_no_sense_says_why(cells: Cells) -> None:
+    found = cells["all-encrypt", "master-hijack"]
+    assert (found.verdict, found.text) == (Verdict.NOT_APPLICABLE, "fastdds has no master")
+
+
+def test_an_attack_whose_control_fails_is_not_called_stopped(cells: Cells) -> None:
+    """RTPS itself takes no sequence number twice."""
+    assert cells["none", "replay"].verdict is Verdict.NOT_SHOWN
+    assert cells["all-encrypt", "replay"].verdict is Verdict.NOT_SHOWN
+
+
+def test_encryption_of_the_payload_alone_hides_it_and_keeps_no_old_message_out(payload_alone: Cells) -> None:
+    assert payload_alone["payload-encrypt", "eavesdrop"].verdict is Verdict.STOPPED
+    assert "topic name" in payload_alone["payload-encrypt", "eavesdrop"].text
+    assert payload_alone["payload-encrypt", "replay-resequenced"].verdict is Verdict.SUCCEEDED
+
+
+def test_what_was_sent_and_delivered_is_kept(cells: Cells, out: Path) -> None:
+    assert cells
+    folders = list(out.glob("*/trials/*"))
+    assert len(folders) >= len({name for name, cell in cells.items() if cell.repetitions})
+    for folder in folders:
+        evidence = folder / "evidence"
+        assert (evidence / "wire.pcapng.gz").stat().st_size > 0, folder.name
+        assert (evidence / "delivered.txt").stat().st_size > 0, folder.name
+        if any(
+            f"_{name}_" in folder.name for name in ("modify", "forged-publish", "replay-resequenced", "silence-gap")
+        ):
+            assert (evidence / "injected.hex").stat().st_size > 0, folder.name
