@@ -39,6 +39,18 @@ def test_the_matrix_shows_every_cell_by_sign_and_pattern(built: Path, browser: B
     assert len(set(drawn)) == len(drawn)
 
 
+def test_the_claims_show_how_every_cell_stands(built: Path, browser: Browser) -> None:
+    browser.open(built)
+    told = browser.run(
+        "[...document.querySelectorAll('[aria-label=Claims] a.v')].map(cell => cell.getAttribute('aria-label'))"
+    )
+    assert len(told) == len(NAMES) * len(VERDICTS)
+    assert "insider-publish on fastdds all-encrypt: claimed and refuted; succeeded, 2 of 3, a race" in told
+    assert "modify on fastdds all-encrypt: claimed and shown; disrupted, 0 of 3" in told
+    assert "replay on fastdds all-encrypt: claimed, not shown; not shown, 0 of 3" in told
+    assert "drop on zenoh mtls: not claimed; succeeded, 3 of 3" in told
+
+
 def test_a_race_shows_its_count(built: Path, browser: Browser) -> None:
     browser.open(built)
     races = browser.run("[...document.querySelectorAll('[aria-label=Matrix] a.v small')].map(one => one.innerText)")

@@ -74,10 +74,10 @@ def _entry(word: str, look: looks.Look, cells: int) -> dict[str, Any]:
     return {"kind": looks.kind(word), "mark": look.mark, "word": word, "means": look.means, "cells": cells}
 
 
-def _standing(cell: CellRow) -> dict[str, Any] | None:
-    """A cell by how it stands before the documents."""
+def _standing(cell: CellRow) -> dict[str, Any]:
+    """A cell by how it stands before the documents; by its verdict where the attack makes no sense."""
     which = claims.standing(cell)
-    return looks.mark(cell, which.value, claims.LOOKS[which].mark) if which else None
+    return looks.mark(cell, which.value, claims.LOOKS[which].mark) if which else looks.mark(cell)
 
 
 def _categories(run: AttackRun) -> list[Mapping[str, Any]]:
@@ -86,7 +86,7 @@ def _categories(run: AttackRun) -> list[Mapping[str, Any]]:
     return [{"name": name, "attacks": counted[name]} for name in STRIDE if counted[name]]
 
 
-def _grid(run: AttackRun, marked: Callable[[CellRow], dict[str, Any] | None]) -> Sequence[Mapping[str, Any]]:
+def _grid(run: AttackRun, marked: Callable[[CellRow], dict[str, Any]]) -> Sequence[Mapping[str, Any]]:
     """Configurations by stack; a mark an attack, or None."""
     return [
         {
@@ -102,7 +102,7 @@ def _grid(run: AttackRun, marked: Callable[[CellRow], dict[str, Any] | None]) ->
 
 
 def _marks(
-    run: AttackRun, one: Configuration, marked: Callable[[CellRow], dict[str, Any] | None]
+    run: AttackRun, one: Configuration, marked: Callable[[CellRow], dict[str, Any]]
 ) -> Iterator[dict[str, Any] | None]:
     for attack in run.attacks:
         cell = run.cells.get((one, attack.name))
