@@ -33,10 +33,10 @@ class DdsStack(Middleware):
         return dds.insider(spec.protection, _participant(spec, place), DOMAIN, folder)
 
     def prove(self, capture: Path, spec: TrialSpec) -> WireProof:
-        topics = sorted(_topics(spec, (stream.topic for stream in spec.streams)))
+        named = sorted(topics(spec, (stream.topic for stream in spec.streams)))
         least_size = min((stream.max_size for stream in spec.streams), default=0)
         level = LEVELS[spec.protection.base]
-        return proof.prove(capture, level, topics, spec.nonce, least_size, announces_early=self.announces_early)
+        return proof.prove(capture, level, named, spec.nonce, least_size, announces_early=self.announces_early)
 
 
 def receive_buffer(spec: TrialSpec) -> int:
@@ -51,11 +51,12 @@ def _participant(spec: TrialSpec, place: Place) -> dds.Participant:
         reads |= {topic + ECHO for topic in place.writes}
     if place.role == "echo":
         writes |= {topic + ECHO for topic in place.reads}
-    return dds.Participant(place.node, place.host, _topics(spec, writes), _topics(spec, reads))
+    return dds.Participant(place.node, place.host, topics(spec, writes), topics(spec, reads))
 
 
-def _topics(spec: TrialSpec, topics: Iterable[str]) -> frozenset[str]:
+def topics(spec: TrialSpec, names: Iterable[str]) -> frozenset[str]:
+    """The DDS topics of ROS topics of a trial."""
     opaque = {stream.topic for stream in spec.streams if not stream.type}
     return frozenset(
-        dds_topic(topic, opaque=topic.removesuffix(ECHO) in opaque, codec=spec.factors.codec) for topic in topics
+        dds_topic(topic, opaque=topic.removesuffix(ECHO) in opaque, codec=spec.factors.codec) for topic in names
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from comseclab.attack import forged
+from comseclab.attack import dds_insider, forged
 from comseclab.attack import rtps_replay as replaying
 from comseclab.attack import rtps_wire as wire
 from comseclab.attack.base import Rogue
@@ -17,7 +17,8 @@ from comseclab.attack.rtps_known import MANY, Known, learn, message_in, particip
 from comseclab.attack.rtps_wire import Message
 from comseclab.errors import LabError
 from comseclab.middleware.base import Material, Place
-from comseclab.middleware.dds_stack import DdsStack
+from comseclab.middleware.dds_stack import DOMAIN, DdsStack, topics
+from comseclab.protection.levels import LEVELS
 from comseclab.protection.rtps import ENDPOINTS, PARTICIPANTS, Submessage
 from comseclab.trial.spec import Factors, ProtectionSpec
 
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
     from comseclab.attack.scene import Scene
 
 NONE = ProtectionSpec(name="none", base="none")
-FALSE = ("stranger", "self-signed")
-"""Credentials that need documents which the attacker signed itself."""
-SELF_SIGNED = ("permissions_ca", "permissions", "governance")
+OTHER = ("/other",)
+"""What those may write and read that have no right to the topic."""
 FORGED, REPEATED = 5, 3
 """Messages forged, and how often a control message is sent, as any may get lost."""
 FRAGMENT_BYTES = 8192
@@ -70,15 +70,12 @@ class Rtps(Dialect):
         files = dict(material.files)
         if users:
             files |= {place.node: middleware.insider(spec, place, setting.folder) for place in insiders}
-        own: Mapping[str, Mapping[str, Path]] = {}
-        if any(rogue.credentials in FALSE for rogue in setting.rogues):
-            base = spec.protection.base
-            false = spec.model_copy(update={"protection": ProtectionSpec(name=base, base=base)})
-            own = middleware.prepare(false, tuple(setting.rogues.values()), setting.folder / "false").files
         settings = {}
         for rogue, place in setting.rogues.items():
             given = spec if rogue.credentials != "none" else spec.model_copy(update={"protection": NONE})
-            documents = _documents(rogue, files.get(place.node), own.get(place.node))
+            documents = files.get(place.node)
+            if documents:
+                documents = _documents(setting, rogue, place, documents)
             settings[rogue] = middleware.node_settings(
                 given, place, Material({place.node: documents} if documents else {})
             )
@@ -87,7 +84,7 @@ class Rtps(Dialect):
     @staticmethod
     def _granted(rogue: Rogue, place: Place) -> Place:
         """What the documents grant, which may be less than what the node will try."""
-        return place if rogue.credentials in ("permitted", "stranger") else replace(place, writes=(), reads=())
+        return place if rogue.credentials == "permitted" else replace(place, writes=OTHER, reads=OTHER)
 
     def is_message(self, frame: Frame, scene: "Scene") -> bool:
         """By the writer's kind where headers are in clear; where they are encrypted, by size."""
@@ -182,15 +179,19 @@ class Rtps(Dialect):
         scene.inject_on_path(Frame(scene.port_of(scene.attacker), raw))
 
 
-def _documents(
-    rogue: Rogue, genuine: Mapping[str, Path] | None, own: Mapping[str, Path] | None
-) -> Mapping[str, Path] | None:
-    """What a rogue shows of itself. Its own node must believe what it signed, so it gets its own permissions CA."""
+def _documents(setting: Setting, rogue: Rogue, place: Place, files: Mapping[str, Path]) -> Mapping[str, Path]:
+    """What a rogue's node is given, so that nobody but the victims refuses it."""
+    spec, folder = setting.spec, setting.folder / "insiders" / place.node
+    if rogue.credentials == "self-signed":
+        writes, reads = topics(spec, place.writes), topics(spec, place.reads)
+        return dds_insider.self_signed(files, writes, reads, DOMAIN, folder)
+    if rogue.credentials == "no-permission":
+        return dds_insider.unchecked(files, LEVELS[spec.protection.base], DOMAIN, folder)
     if rogue.credentials == "stranger":
-        return own
-    if rogue.credentials == "self-signed" and genuine and own:
-        return {**genuine, **{what: own[what] for what in SELF_SIGNED}}
-    return genuine
+        own = ProtectionSpec(name=spec.protection.base, base=spec.protection.base)
+        made = setting.middleware.prepare(spec.model_copy(update={"protection": own}), (place,), folder)
+        return made.files[place.node]
+    return files
 
 
 def _control(message: str, known: Known) -> tuple[list[Submessage], tuple[str, int]]:
