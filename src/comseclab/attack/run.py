@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from comseclab import laboratory
 from comseclab.attack import matrix
 from comseclab.attack.campaign import AFTER_S, BEFORE_S, DURING_S, AttackCampaign, Job, Watcher, jobs
 from comseclab.attack.cells import LINK, Cell, cells, configurations
@@ -16,7 +15,7 @@ from comseclab.attack.matrix import CellRow, Described, Matrix
 from comseclab.attack.verdict import Judged, Verdict
 from comseclab.errors import LabError
 from comseclab.places import native_programs
-from comseclab.plan import Case, Plan, Trials, expand, matching
+from comseclab.plan import Case, Plan, Trials, check_installed, expand, matching, stacks
 from comseclab.results import environment
 from comseclab.results.store import RunFolder, write_atomically
 from comseclab.workload.spool import Spools
@@ -50,7 +49,7 @@ def chosen(plan: Plan, only: str | None) -> list[Case]:
 def begin(plan: Plan, cases: Sequence[Case], plan_text: str, out: Path) -> AttackWork:
     """Make a run folder for the plan's matrix. Raises LabError when a stack is missing or `out` cannot be written."""
     made = cells(plan, cases)
-    laboratory.check_installed([cell.case for cell in made])
+    check_installed([cell.case for cell in made])
     run = RunFolder.create(out, f"{plan.plan.name}-attack")
     write_atomically(run.path / "plan.toml", plan_text)
     run.write_json(PLAN, {"plan": plan.model_dump(mode="json"), "cases": [case.id for case in cases]})
@@ -80,7 +79,7 @@ def reopen(path: Path) -> AttackWork:
         raise LabError(f"{path} holds no attacks", "give a run folder that `comseclab attack` made")
     plan, cases, _ = saved(path)
     made = cells(plan, cases)
-    laboratory.check_installed([cell.case for cell in made])
+    check_installed([cell.case for cell in made])
     return AttackWork(RunFolder(path), plan, made)
 
 
@@ -96,7 +95,8 @@ def carry_out(work: AttackWork, watcher: Watcher) -> dict[str, Judged]:
     try:
         trials.prepare([cell.case for cell in work.cells])
         _check_size(trials, work.cells)
-        versions = {cell.case.factors.middleware: cell.case.middleware.version() for cell in work.cells}
+        needed = stacks([cell.case for cell in work.cells])
+        versions = {name: stack.version() for name, stack in needed.items()}
         described = environment.describe(versions, native)
         work.run.write_json("environment.json", described)
         campaign.go(wanted)

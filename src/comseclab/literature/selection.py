@@ -6,10 +6,9 @@ from typing import Any
 
 from comseclab import plan as plans
 from comseclab.errors import LabError
-from comseclab.laboratory import check_installed
 from comseclab.literature.study import Study
 from comseclab.places import shipped_plan
-from comseclab.plan import Case, Plan, expand, load_plan, only
+from comseclab.plan import Case, Plan, check_installed, expand, load_plan, only
 
 QUICK_PAIRS = 4
 """Three give intervals half as wide again; five would leave no margin in the 45 minutes."""

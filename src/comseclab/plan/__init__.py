@@ -1,8 +1,20 @@
 """Plans: what the user asks to compare, read from TOML and made into cases and trials."""
 
-from comseclab.plan.cases import Case, expand, expected_seconds, matching, only
+from comseclab.plan.cases import Case, check_installed, expand, expected_seconds, matching, only, stacks
 from comseclab.plan.read import load_plan, with_recording
 from comseclab.plan.schema import Plan
 from comseclab.plan.trials import Trials
 
-__all__ = ["Case", "Plan", "Trials", "expand", "expected_seconds", "load_plan", "matching", "only", "with_recording"]
+__all__ = [
+    "Case",
+    "Plan",
+    "Trials",
+    "check_installed",
+    "expand",
+    "expected_seconds",
+    "load_plan",
+    "matching",
+    "only",
+    "stacks",
+    "with_recording",
+]

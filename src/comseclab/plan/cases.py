@@ -8,6 +8,7 @@ from typing import Any
 from comseclab.errors import LabError
 from comseclab.middleware.base import Middleware
 from comseclab.middleware.registry import stack
+from comseclab.places import native_programs
 from comseclab.plan import levels
 from comseclab.plan.schema import DefaultLevels, Matrix, Plan, Stream, nearest
 from comseclab.testbed.profile import LinkProfile
@@ -88,6 +89,18 @@ def matching(cases: Sequence[Case], text: str) -> list[Case]:
     if not kept:
         raise LabError(f"--only {text} leaves no case", "--dry-run lists them")
     return kept
+
+
+def stacks(cases: Sequence[Case]) -> dict[str, Middleware]:
+    """The middlewares that the cases need, by name."""
+    return {case.factors.middleware: case.middleware for case in cases}
+
+
+def check_installed(cases: Sequence[Case]) -> None:
+    """Raise LabError when one of them is not installed."""
+    for needed in stacks(cases).values():
+        if needed.version() is None or not (native_programs() / needed.library).exists():
+            raise LabError(f"{needed.name} is not installed", needed.how_to_install())
 
 
 def expected_seconds(plan: Plan, cases: Sequence[Case]) -> tuple[float, float]:
