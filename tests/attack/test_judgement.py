@@ -186,6 +186,7 @@ def test_stopped_needs_its_control() -> None:
     assert verdict(PUBLISH, [NOTHING], [NOTHING]).verdict is Verdict.NOT_SHOWN
     assert verdict(PUBLISH, [NOTHING], [LOST_AND_TOLD]).verdict is Verdict.NOT_SHOWN
     assert verdict(PUBLISH, [NOTHING], []).verdict is Verdict.NOT_SHOWN
+    assert judge(PUBLISH, [trial(NOTHING)], []).verdict is Verdict.NOT_SHOWN
 
 
 def test_every_control_must_succeed() -> None:
