@@ -93,7 +93,7 @@ def write_attacks(folder: Path, changed: Matrix | None = None) -> Path:
         )  # fmt: skip
         (trial / "record.json").write_text(record.model_dump_json())
         (trial / "spec.json").write_text(json.dumps({"trial": {"seed": 4711}}))
-        for name in ("wire.pcapng", "delivered.txt", "injected.hex"):
+        for name in ("wire.pcapng.gz", "delivered.txt", "injected.hex"):
             (trial / "evidence" / name).write_text("x")
         (trial / "evidence" / "empty.txt").touch()
     return folder

@@ -82,7 +82,7 @@ def test_evidence_links_lead_to_files(built: Path, browser: Browser) -> None:
     browser.open(built)
     links = browser.run("[...document.querySelectorAll('.files a')].map(link => link.getAttribute('href'))")
     names = {Path(link).name for link in links}
-    assert {"record.json", "spec.json", "wire.pcapng", "delivered.txt", "injected.hex"} == names
+    assert {"record.json", "spec.json", "wire.pcapng.gz", "delivered.txt", "injected.hex"} == names
     assert all((built.parent / link).is_file() for link in links)
 
 
