@@ -117,6 +117,9 @@ if __name__ == "__main__":
         replace(attacker, namespace=Path("/proc/self/ns/net"))
     ]))  # fmt: skip
 
+    attempt("enclosing a host under another's address", lambda: fence.enclose([
+        replace(attacker, namespace=hosts["robot"].namespace)
+    ]))  # fmt: skip
     attempt("enclosing the testbed", lambda: fence.enclose(list(hosts.values())))
     attempt("enclosing another", lambda: fence.enclose([foreign]))
     attempt("the path", lambda: OnPath(adversary))

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import typer
+from pydantic import ValidationError
 
 import comseclab.attack
 from attack.inside import AS_ROOT, HERE, environment, run_inside
@@ -90,8 +91,9 @@ def test_what_is_allowed_is_done_once(tried: dict[str, str | None]) -> None:
         ("no namespace", "no namespace of this testbed"),
         ("the switch's own namespace", "no namespace of this testbed"),
         ("a namespace of the machine, 0", "no namespace of this testbed"),
-        ("enclosing the switch's own namespace", "is not the host"),
-        ("enclosing a namespace of the machine, 0", "is not the host"),
+        ("enclosing the switch's own namespace", "was not made by this testbed"),
+        ("enclosing a namespace of the machine, 0", "was not made by this testbed"),
+        ("enclosing a host under another's address", "is not the host"),
         ("a host with a route out", "a route leads out"),
         ("a host with a foreign address", "192.0.2.7 is no address of a testbed"),
         ("inject fragment", "192.0.2.1 is no address"),
@@ -109,7 +111,7 @@ def test_everything_else_is_closed(tried: dict[str, str | None], what: str, caus
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives namespaces of the machine a name")
 def test_a_named_namespace_of_the_machine_is_closed(tried: dict[str, str | None]) -> None:
     assert "no namespace of this testbed" in (tried["a namespace of the machine, 1"] or "")
-    assert "is not the host" in (tried["enclosing a namespace of the machine, 1"] or "")
+    assert "was not made by this testbed" in (tried["enclosing a namespace of the machine, 1"] or "")
 
 
 @pytest.mark.parametrize("address", away())
@@ -248,7 +250,7 @@ ELSEWHERE = {
 }  # fmt: skip
 SENDS = {"send", "sendall", "sendto", "sendmsg", "sendfile"}
 MODULES = sorted(path for path in ROOM.rglob("*.py"))
-SILENT = [path for path in MODULES if path.name not in ("scene.py", "path.py", "conduct.py")]
+SILENT = [path for path in MODULES if path.name not in ("scene.py", "path.py", "conduct.py", "victims.py")]
 OPEN = {
     "path.py": {"socket.socket"},
     "scene.py": {"socket.socket", "socket.create_connection", "socket.create_server"},
@@ -296,7 +298,7 @@ def test_what_is_looked_for_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", SILENT, ids=lambda path: str(path.relative_to(ROOM)))
 def test_only_the_scene_sends(path: Path) -> None:
-    """On sockets: what is sent another way is neither bounded nor written down."""
+    """On sockets: what is sent another way is neither bounded nor written down. Two more give commands to nodes."""
     calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
     assert [ast.unparse(call) for call in calls if isinstance(call, ast.Attribute) and call.attr in SENDS] == []
 
@@ -319,6 +321,8 @@ def test_one_module_alone_is_a_program() -> None:
 
 
 # Bounds.
+
+NOBODY = Host("attacker", Path("/proc/self/ns/net"), "10.77.0.3", "lo", Path())
 
 
 class Clock:
@@ -391,6 +395,14 @@ def test_a_frame_is_held_only_so_long(delay_s: float) -> None:
     with pytest.raises(LabError, match="would be held"):
         limits.check_held(delay_s)
     limits.check_held(limits.MOST_HELD_S)
+
+
+@pytest.mark.parametrize("end_s", [0.8, 0.5, 0.8 + limits.MOST_SECONDS + 0.1, float("inf"), float("nan")])
+def test_an_attack_lasts_only_so_long(end_s: float) -> None:
+    fields = {"trial": scene_on({"attacker": NOBODY}, Path())[0].spec.trial, "attack": "drop", "forged_nonce": "0" * 16}
+    with pytest.raises(ValidationError, match="an attack lasts up to"):
+        AttackSpec(**fields, begin_s=0.8, end_s=end_s)  # type: ignore[arg-type]
+    AttackSpec(**fields, begin_s=0.8, end_s=0.8 + limits.MOST_SECONDS)  # type: ignore[arg-type]
 
 
 def test_frames_within_a_testbed_pass() -> None:

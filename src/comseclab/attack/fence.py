@@ -16,7 +16,7 @@ from pathlib import Path
 
 from comseclab.errors import LabError
 from comseclab.testbed.host import Host
-from comseclab.testbed.namespaces import inside
+from comseclab.testbed.namespaces import NETNS, inside
 from comseclab.testbed.network import SUBNET
 
 LOCAL = ipaddress.IPv4Network(f"{SUBNET}.0/24")
@@ -49,6 +49,8 @@ def enclose(hosts: Sequence[Host]) -> None:
     if _ours:
         raise LabError("a testbed is enclosed here already", _REMEDY)
     for host in hosts:
+        if host.namespace.parent != NETNS:
+            raise LabError(f"{host.namespace} was not made by this testbed", _REMEDY)
         with inside(host.namespace):
             _check_isolated(host)
     _ours.update(_identity(host.namespace) for host in hosts)

@@ -1,9 +1,10 @@
 """AttackSpec and AttackRecord: what goes into a trial under attack, and what comes out of it. Both are JSON."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from comseclab.attack.limits import MOST_SECONDS
 from comseclab.results.record import Record
 from comseclab.trial.spec import Spec, TrialSpec
 
@@ -18,8 +19,14 @@ class AttackSpec(Spec):
     attack: str
     arm: Arm = Field("attack", description="control: an insider holds the right that the attack lacks")
     forged_nonce: str = Field(pattern="^[0-9a-f]{16}$", description="by which messages of the attacker's own are known")
-    begin_s: float
+    begin_s: float = Field(ge=0)
     end_s: float
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        if not 0 < self.end_s - self.begin_s <= MOST_SECONDS:
+            raise ValueError(f"an attack lasts up to {MOST_SECONDS:g} s, not {self.end_s - self.begin_s:g} s")
+        return self
 
 
 class Phase(Record):
