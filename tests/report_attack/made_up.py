@@ -109,7 +109,10 @@ RATIOS = {
 
 
 def write_costs(
-    folder: Path, plan: str = "made-up", ratios: Mapping[tuple[str, str], tuple[float, ...]] = RATIOS
+    folder: Path,
+    plan: str = "made-up",
+    factor: str = "protection",
+    ratios: Mapping[tuple[str, str], tuple[float, ...]] = RATIOS,
 ) -> Path:
     """A run folder with the `summary.json` of the same plan measured: a row a workload."""
     folder.mkdir(parents=True)
@@ -117,7 +120,7 @@ def write_costs(
     rows += [_row(middleware, "none", "w0", None) for middleware in ("fastdds", "zenoh")]
     summary = Summary(
         plan=plan, seed=1, valid=True, warm_up=0.1, environment={}, cases=rows, invalid_trials=[],
-        comparison=Comparison(factor="protection", baseline="none", tolerance=0.1),
+        comparison=Comparison(factor=factor, baseline="none", tolerance=0.1),
     )  # fmt: skip
     (folder / "summary.json").write_text(summary.model_dump_json())
     return folder

@@ -152,6 +152,7 @@ def test_the_newest_run_of_the_same_plan_has_the_costs(run: AttackRun) -> None:
     write_costs(out / "20260101T100000-made-up")
     newest = write_costs(out / "20260103T100000-made-up")
     write_costs(out / "20260104T100000-other", plan="other")
+    write_costs(out / "20260104T110000-made-up", factor="settings")
     (out / "20260105T100000-broken").mkdir()
     (out / "20260105T100000-broken" / "summary.json").write_text("{")
     found = cost.find(run, None)
@@ -163,6 +164,11 @@ def test_costs_of_other_configurations_are_no_chart(run: AttackRun) -> None:
     write_costs(run.path.parent / "20260101T100000-made-up", ratios={("cyclonedds", "auth"): (2.0,)})
     assert "made-up" in build(run.path).read_text()
     assert not (run.path / "charts").exists()
+
+
+def test_ratios_of_something_else_are_no_costs(run: AttackRun) -> None:
+    with pytest.raises(LabError, match="compares settings with none"):
+        build(run.path, write_costs(run.path.parent / "asked", factor="settings"))
 
 
 @pytest.mark.parametrize("content", [None, "{", '{"version": 1}'])

@@ -18,8 +18,6 @@ from comseclab.report.attack.run import AttackRun, Configuration
 from comseclab.report.charts.base import Canvas, Spec
 
 NAME = "cost-protection"
-TOLERANCE = 0.1
-"""Where the run of costs has none of its own."""
 BAND, LINE = 34, 23
 """Pixels for the number of a band, and for a line."""
 TICKS = (1.0, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
@@ -52,7 +50,7 @@ class Point:
 def find(run: AttackRun, given: Path | None) -> tuple[Path, Summary] | None:
     """The run of costs: the one given, or the newest beside the attack run that measured the same plan.
 
-    Raises LabError when the one given has no summary, or a damaged one.
+    Raises LabError when the one given has no summary, a damaged one, or one that compares no protections with none.
     """
     if given is not None:
         return given.resolve(), _summary(given)
@@ -70,11 +68,16 @@ def find(run: AttackRun, given: Path | None) -> tuple[Path, Summary] | None:
 
 def _summary(folder: Path) -> Summary:
     try:
-        return Summary.model_validate_json((folder / "summary.json").read_text())
+        summary = Summary.model_validate_json((folder / "summary.json").read_text())
     except OSError:
         raise LabError(f"{folder} has no summary.json", "give a run folder that `comseclab run` finished") from None
     except ValidationError:
         raise LabError(f"{folder / 'summary.json'} is damaged", f"comseclab report {folder} writes it anew") from None
+    compared = summary.comparison
+    if compared is None or (compared.factor, compared.baseline) != ("protection", "none"):
+        told = f"{compared.factor} with {compared.baseline}" if compared else "nothing"
+        raise LabError(f"{folder} compares {told}", "give a run that compares protections with none")
+    return summary
 
 
 def points(run: AttackRun, summary: Summary) -> list[Point]:
@@ -112,7 +115,8 @@ def figure(run: AttackRun, cost: Path, summary: Summary) -> figures.Figure | Non
     shown = points(run, summary)
     if not any(point.configuration.protected for point in shown):
         return None
-    tolerance = summary.comparison.tolerance if summary.comparison else TOLERANCE
+    assert summary.comparison is not None
+    tolerance = summary.comparison.tolerance
     caption = (
         "Across: median latency over that without protection, geometric mean over the workloads and links of "
         f"{cost.name}, on a logarithmic scale. Left: how many attacks were shown stopped; within such a band, cheap "
