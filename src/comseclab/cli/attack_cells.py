@@ -13,8 +13,8 @@ from comseclab.attack.verdict import Verdict
 from comseclab.cli.progress import duration
 from comseclab.plan import Case, Plan
 
-TRIAL_S = 12.0
-"""One trial among those side by side, on two cores; about."""
+TRIAL_S = 10.0
+"""One trial among those side by side; about."""
 LOUD = (Verdict.SUCCEEDED, Verdict.DETECTED, Verdict.DISRUPTED, Verdict.NOT_SHOWN, Verdict.INVALID)
 
 
@@ -30,17 +30,30 @@ def show_cells(plan: Plan, cases: Sequence[Case]) -> None:
     console = Console()
     console.print(table)
     console.print(f"attacks: {', '.join(dict.fromkeys(cell.attack.name for cell in made))}", soft_wrap=True)
-    refused: dict[str, list[str]] = {}
-    for cell in made:
-        if cell.refusal:
-            refused.setdefault(f"{cell.attack.name}: {cell.refusal}", []).append(_configuration(cell))
-    if refused:
-        console.print("not applicable:")
-    for reason, where in refused.items():
-        console.print(f"  {reason} ({', '.join(where)})", soft_wrap=True, highlight=False, markup=False)
+    _show_refused(console, made)
     tried = sum(cell.refusal is None for cell in made)
     about = duration(len(wanted) * TRIAL_S / SIDE_BY_SIDE)
     console.print(f"{tried} cells, {len(wanted)} trials with their controls: about {about}")
+
+
+def _show_refused(console: Console, made: Sequence[Cell]) -> None:
+    """Print which attacks make no sense where, and why; where that is a whole stack, by its name."""
+    everywhere: dict[str, list[str]] = {}
+    where: dict[tuple[str, str, str], list[str]] = {}
+    for cell in made:
+        stack, configuration = cell.case.factors.middleware, _configuration(cell)
+        if configuration not in everywhere.setdefault(stack, []):
+            everywhere[stack].append(configuration)
+        if cell.refusal:
+            where.setdefault((stack, cell.attack.name, cell.refusal), []).append(configuration)
+    attacks: dict[tuple[str, str], list[str]] = {}
+    for (stack, attack, reason), found in where.items():
+        place = stack if found == everywhere[stack] else ", ".join(found)
+        attacks.setdefault((place, reason), []).append(attack)
+    if attacks:
+        console.print("not applicable:")
+    for (place, reason), names in attacks.items():
+        console.print(f"  {place}: {', '.join(names)}: {reason}", soft_wrap=True, highlight=False, markup=False)
 
 
 def _configuration(cell: Cell) -> str:
