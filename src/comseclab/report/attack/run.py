@@ -44,7 +44,7 @@ class Configuration:
     def label(self) -> str:
         """Beside its stack's name: the protection, and what else is unusual."""
         unusual = [level for name, usual in USUAL.items() if (level := getattr(self, name)) != usual]
-        return ", ".join([self.protection, *unusual])
+        return f"{self.protection} ({', '.join(unusual)})" if unusual else self.protection
 
     @property
     def name(self) -> str:
