@@ -46,6 +46,21 @@ def test_the_payload_stands_behind_its_length() -> None:
     assert session.payload_at(head + session.number(len(payload)) + payload) == len(head) + 2
 
 
+def test_a_key_gets_the_number_it_has_in_another_session() -> None:
+    frame = bytes((0x25,)) + session.number(70_000)
+    assert session.renamed(frame + b"\x9d\x02\x21\x1drest", 300) == frame + b"\x9d\xac\x02\x21\x1drest"
+    for other in (frame + b"\xfd\x02\x21\x1drest", frame + b"\x1e\x02", b"\x04", b""):
+        assert session.renamed(other, 300) == other
+
+
+def test_the_number_of_a_key_is_heard() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        token = b"\x42\x02\x00\x2b@x/scan"
+        theirs.sendall(session.batch(b"\x04") + session.batch(b"\xa5\x01\x9e\x21\x08\x20\x07\x00\x04scan" + token))
+        assert session.number_of_key(ours, "scan") == 7
+
+
 def test_a_session_is_opened_with_the_cookie_and_the_number_wanted() -> None:
     heard, said = _answered(_INIT_ACK, _OPEN_ACK, 12345)
     assert heard is None

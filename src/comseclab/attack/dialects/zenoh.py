@@ -143,7 +143,8 @@ def _replay_anew(scene: "Scene") -> None:
     """Say all that the writer said to the subscriber, in a connection of the attacker's own.
 
     In clear it opens a session by its own name, as the cookie of a session is good for one connection only, and has it
-    begin with the number that the recorded session began with; what follows is said byte by byte.
+    begin with the number that the recorded session began with. What follows is said byte by byte, but for the number by
+    which the subscriber calls the key, which may differ from session to session.
     """
     stream = _said(scene.path.seen, scene.writer.address, scene.reader.address)
     place = f"{scene.reader.address}:{READER_PORT}"
@@ -152,12 +153,18 @@ def _replay_anew(scene: "Scene") -> None:
             if scene.spec.trial.protection.base == "none":
                 _opening, opened, *recorded = session.batches(stream)
                 session.open_session(connection, partial(scene.say, connection), session.first_number(opened))
-                stream = b"".join(session.batch(one) for one in recorded)
+                number = session.number_of_key(connection, _key(scene))
+                stream = b"".join(session.batch(session.renamed(one, number)) for one in recorded)
             scene.say(connection, stream)
             scene.note(f"{len(stream)} recorded bytes said to {place}")
             scene.ended.wait()
     except (OSError, ValueError) as error:
         scene.note(f"{place}: {error}")
+
+
+def _key(scene: "Scene") -> str:
+    stream = scene.spec.trial.streams[0]
+    return zenoh.key(stream.topic, opaque=not stream.type, codec=scene.spec.trial.factors.codec)
 
 
 def _said(seen: Sequence[Frame], sender: str, receiver: str) -> bytes:

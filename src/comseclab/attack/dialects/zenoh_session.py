@@ -10,9 +10,12 @@ import socket
 import struct
 from collections.abc import Callable, Iterator
 
-INIT, OPEN, CLOSE, FRAME = 1, 2, 3, 5
+INIT, OPEN, CLOSE, FRAME, PUSH = 1, 2, 3, 5, 0x1D
 KIND, ACKNOWLEDGES, SIZES, EXTENDED = 0x1F, 0x20, 0x40, 0x80
 """Of a message's first byte: its kind, and flags."""
+_NAMED_BY_SENDER = 0x60
+"""Of a PUSH: the key is written out, or its number is one that the sender gave it."""
+_KEY_DECLARED = b"\x20"
 _VERSION, _PEER = 9, 1
 _RESOLUTION, _BATCH_BYTES = 0b1010, 0xFFFF
 """Sequence numbers and identifiers of 32 bits, Zenoh's default."""
@@ -70,6 +73,33 @@ def payload_at(message: bytes) -> int | None:
         if length == len(rest) > 0:
             return len(message) - length
     return None
+
+
+def renamed(message: bytes, key_number: int) -> bytes:
+    """A batch with one frame whose first message is for a key by the receiver's number of it, under another number.
+
+    Any other batch comes back as it is. Raises ValueError when it ends too early.
+    """
+    if len(message) < 2 or message[0] & (KIND | EXTENDED) != FRAME:
+        return message
+    push = take_number(message[1:])[1]
+    if not push or push[0] & (KIND | _NAMED_BY_SENDER) != PUSH:
+        return message
+    return message[: len(message) - len(push) + 1] + number(key_number) + take_number(push[1:])[1]
+
+
+def number_of_key(connection: socket.socket, key: str) -> int:
+    """Wait for the other side to say by what number it calls a key in this session.
+
+    Raises ValueError for a batch that ends too early, OSError when nothing of the kind comes in time.
+    """
+    named = b"\0" + number(len(key)) + key.encode()
+    while True:
+        declared = _receive(connection)
+        place = declared.find(named)
+        begin = declared.rfind(_KEY_DECLARED, max(0, place - 4), max(0, place))
+        if begin >= 0:
+            return take_number(declared[begin + 1 :])[0]
 
 
 def open_session(connection: socket.socket, say: Callable[[bytes], None], first: int) -> None:
