@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 from chromium_page import browser, chromium
-from made_up import write_attacks, write_costs
+from made_up_attacks import write_attacks, write_costs
 
 from comseclab.report.attack import build
 

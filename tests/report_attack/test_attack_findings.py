@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from made_up import cell, matrix, write_attacks, write_costs
+from made_up_attacks import cell, matrix, write_attacks, write_costs
 
 from comseclab.attack.matrix import Matrix
 from comseclab.attack.registry import ATTACKS

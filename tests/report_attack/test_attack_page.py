@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from chromium_page import Browser
-from made_up import NAMES, VERDICTS, matrix, write_attacks
+from made_up_attacks import NAMES, VERDICTS, matrix, write_attacks
 
 from comseclab.attack.verdict import Verdict
 from comseclab.report.attack import build
