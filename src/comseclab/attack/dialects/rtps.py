@@ -52,6 +52,8 @@ class Rtps(Dialect):
     def refuse(self, attack: str, factors: Factors) -> str | None:
         if attack == "reflection":
             return None
+        if attack in ("silence-gap", "silence-heartbeat") and factors.reliability == "best-effort":
+            return "a best-effort reader waits for no number, so it heeds neither GAP nor HEARTBEAT"
         return super().refuse(attack, factors)
 
     def prepare(self, setting: Setting) -> Prepared:
