@@ -66,7 +66,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def attacked(place: Path) -> tuple[subprocess.CompletedProcess[str], Path]:
     """The whole matrix, attacked once."""
-    return comseclab("attack", "claims.toml", cwd=place, expect=1), place / "runs" / "latest"
+    done = comseclab("attack", "claims.toml", cwd=place, expect=1)
+    return done, (place / "runs" / "latest").resolve()
 
 
 def cells(run: Path) -> dict[tuple[str, str], CellRow]:
@@ -97,9 +98,8 @@ def test_a_broken_requirement_names_its_cell(attacked: tuple[subprocess.Complete
     lines = [line for line in done.stderr.splitlines() if line.startswith("required")]
     assert len(lines) == 1
     assert "forged-publish on claims accepting: succeeded" in lines[0]
-    assert f"page: {run.parent / run.readlink()}/attack.html" in done.stderr.replace(
-        "page: runs", f"page: {run.parent}"
-    )
+    assert f"page: runs/{run.name}/attack.html" in done.stderr
+    assert (run / "attack.html").is_file()
 
 
 def test_every_trial_leaves_its_evidence(attacked: tuple[subprocess.CompletedProcess[str], Path]) -> None:
@@ -120,7 +120,7 @@ def test_every_trial_leaves_its_evidence(attacked: tuple[subprocess.CompletedPro
 def test_the_command_of_a_cell_repeats_just_this_cell(
     attacked: tuple[subprocess.CompletedProcess[str], Path], place: Path
 ) -> None:
-    before = attacked[1].resolve()
+    before = attacked[1]
     cell = cells(before)["honest", "modify"]
     program, *arguments = shlex.split(cell.again)
     assert program == "comseclab"
@@ -256,6 +256,6 @@ def test_dry_run_makes_nothing(place: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_folder_can_be_repeated(attacked: tuple[subprocess.CompletedProcess[str], Path], place: Path) -> None:
-    done = comseclab("attack", attacked[1].resolve(), "--dry-run", "--repetitions", "2", cwd=place)
-    assert "15 cells, 30 trials" in done.stdout.replace("\n", " ")
+    done = comseclab("attack", attacked[1], "--dry-run", "--repetitions", "2", cwd=place)
+    assert "15 cells, 30 trials" in done.stdout
     assert (attacked[1] / SAVED).is_file()
