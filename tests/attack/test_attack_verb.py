@@ -1,5 +1,6 @@
 """The verb `attack`, as a user calls it, on transports whose protection holds what it claims, or does not."""
 
+import gzip
 import json
 import os
 import shlex
@@ -13,6 +14,8 @@ import pytest
 from cli.lab import COMSECLAB, comseclab, footprint, marked, one_line
 from comseclab.attack.matrix import CellRow, Matrix
 from comseclab.attack.run import PLAN as SAVED
+from comseclab.attack.spec import AttackSpec
+from comseclab.middleware.registry import stack
 
 ROOT = Path(__file__).parents[2]
 KEY = "0123456789abcdef" * 4
@@ -98,8 +101,26 @@ def test_a_broken_requirement_names_its_cell(attacked: tuple[subprocess.Complete
     lines = [line for line in done.stderr.splitlines() if line.startswith("required")]
     assert len(lines) == 1
     assert "forged-publish on claims accepting: succeeded" in lines[0]
-    assert f"page: runs/{run.name}/attack.html" in done.stderr
+    assert f"{run.name}/attack.html" in done.stderr
     assert (run / "attack.html").is_file()
+
+
+def test_a_transport_s_own_protection_is_proven_on_the_wire(
+    attacked: tuple[subprocess.CompletedProcess[str], Path], tmp_path: Path
+) -> None:
+    found = cells(attacked[1])
+    contradictions = {}
+    for protection in ("none", "honest", "leaking"):
+        folder = attacked[1] / found[protection, "eavesdrop"].evidence[0]
+        spec = AttackSpec.model_validate_json((folder / "spec.json").read_text()).trial
+        capture = tmp_path / f"{protection}.pcapng"
+        capture.write_bytes(gzip.decompress((folder / "evidence" / "wire.pcapng.gz").read_bytes()))
+        contradictions[protection] = stack("claims", spec.own_transport).prove(capture, spec).contradictions
+    assert contradictions == {
+        "none": [],
+        "honest": [],
+        "leaking": ["a frame shows the payload, which should be hidden"],
+    }
 
 
 def test_every_trial_leaves_its_evidence(attacked: tuple[subprocess.CompletedProcess[str], Path]) -> None:

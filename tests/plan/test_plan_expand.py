@@ -170,3 +170,26 @@ def test_echo_with_several_readers_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(LabError, match="echoes"):
         expand(load_plan(path))
+
+
+def test_a_protection_of_an_own_transport_is_a_level_of_that_transport_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.so").touch()
+    text = """[plan]
+name = "p"
+[factors]
+middleware = "mine"
+protection = ["none", "sealed"]
+[transports.mine]
+library = "mine.so"
+[transports.mine.protections.sealed]
+hides = false
+settings = {key = "k"}
+"""
+    (tmp_path / "p.toml").write_text(text)
+    _, sealed = expand(load_plan(tmp_path / "p.toml"))
+    assert sealed.own_transport
+    assert sealed.own_transport.protections["sealed"].settings == {"key": "k"}
+    assert sealed.protection.base == "sealed"
+    (tmp_path / "p.toml").write_text(text.replace('"mine"\n', '["mine", "fastdds"]\n'))
+    with pytest.raises(LabError, match='fastdds has no protection "sealed"'):
+        expand(load_plan(tmp_path / "p.toml"))
