@@ -68,6 +68,11 @@ class OnPath:
         with self._lock:
             self._switch.sendall(struct.pack("<B", frame.port) + frame.raw)
 
+    def leave(self) -> None:
+        """Have the switch carry frames by itself from now on; those that it gave before still go on."""
+        assert self._switch is not None, "the switch connects before the first frame"
+        self._switch.shutdown(socket.SHUT_RD)
+
     def stop(self) -> None:
         """Leave the path; frames that are still held are gone."""
         with suppress(OSError):

@@ -49,6 +49,8 @@ class Flood(Attack):
             f"{FRAMES} frames to {', '.join(sorted({_end(frame) for frame in frames})) or 'nobody: no port seen'}"
         )
         if frames:
+            # The switch alone carries the flood: the harm must be the victim's, not that of our own way through here.
+            scene.path.leave()
             threading.Thread(target=_flood, args=(scene, frames), daemon=True).start()
 
     def tried(self, seen: Seen) -> bool:
