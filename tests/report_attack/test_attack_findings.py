@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import pytest
-from made_up_attacks import cell, matrix, write_attacks, write_costs
+from made_up_attacks import NAMES, cell, matrix, write_attacks, write_costs
 
 from comseclab.attack.matrix import Matrix
 from comseclab.attack.registry import ATTACKS
 from comseclab.attack.verdict import Verdict
 from comseclab.errors import LabError
 from comseclab.middleware.registry import MIDDLEWARES
-from comseclab.report.attack import build, claims, cost, standards, summary
+from comseclab.report.attack import build, claims, cost, standards, summary, vendors
 from comseclab.report.attack.claims import Standing, standing
 from comseclab.report.attack.run import AttackRun, Configuration, read
 
@@ -110,6 +110,18 @@ def test_sentences(run: AttackRun) -> None:
     assert "fastdds all-encrypt 3 of 7" in told[2]
     assert told[3] == "Open in every protection in which it was tried: drop."
     assert told[4].endswith("fastdds none 4 of 5, zenoh none 4 of 4.")
+
+
+def test_vendors_differ_where_verdicts_that_say_something_do(tmp_path: Path) -> None:
+    verdicts = (Verdict.STOPPED, Verdict.STOPPED, Verdict.NOT_SHOWN, Verdict.STOPPED, Verdict.DETECTED)
+    other = [cell("cyclonedds", "all-encrypt", name, verdict) for name, verdict in zip(NAMES, verdicts, strict=False)]
+    found = matrix().model_copy(update={"cells": [*matrix().cells, *other]})
+    run = AttackRun(tmp_path, found)
+    rows = list(vendors.differences(run))
+    assert [(row["label"], row["attack"]) for row in rows] == [("all-encrypt", "modify")]
+    assert [mark["word"] for mark in rows[0]["marks"]] == ["stopped", "disrupted"]
+    assert vendors.stacks(run) == ["cyclonedds", "fastdds"]
+    assert not list(vendors.differences(AttackRun(tmp_path, matrix())))
 
 
 def test_standards_list_evidence_on_both_sides(run: AttackRun) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from comseclab.attack.matrix import CellRow
 from comseclab.report import details
-from comseclab.report.attack import claims, evidence, looks, standards, summary
+from comseclab.report.attack import claims, evidence, looks, standards, summary, vendors
 from comseclab.report.attack.claims import Standing
 from comseclab.report.attack.run import STRIDE, AttackRun, Configuration
 from comseclab.report.figures import Figure
@@ -29,6 +29,8 @@ def page(run: AttackRun, cost: Figure | None) -> str:
         categories=_categories(run),
         attacks=run.attacks,
         matrix=_grid(run, looks.mark),
+        vendors=vendors.stacks(run),
+        differences=list(vendors.differences(run)),
         costs=sections([cost]) if cost else [],
         refuted=claims.refuted(run),
         claims=_grid(run, _standing),
