@@ -38,7 +38,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo.demo, run.run, attack.attack, reproduce.reproduce, report.report, doctor.doctor, clean.clean, build.build):
+for verb in (
+    demo.demo,
+    run.run,
+    attack.attack,
+    reproduce.reproduce,
+    report.report,
+    doctor.doctor,
+    clean.clean,
+    build.build,
+):
     app.command(no_args_is_help=verb in (run.run, attack.attack, reproduce.reproduce))(verb)
 
 
