@@ -12,7 +12,8 @@ LATE_NS = 200_000_000
 def integrity(seen: Seen, accepted: int, what: str) -> Outcome:
     """Succeeded when the victim accepted a false message; else what became of the genuine ones."""
     if accepted:
-        return Outcome(Effect.SUCCEEDED, f"{accepted} {what}{'s' if accepted > 1 else ''} delivered", reached=True)
+        told = what if accepted == 1 else what.replace("message", "messages")
+        return Outcome(Effect.SUCCEEDED, f"{accepted} {told} delivered", reached=True)
     return availability(seen, f"no {what} delivered")
 
 
