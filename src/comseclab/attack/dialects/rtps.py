@@ -1,6 +1,6 @@
 """RTPS, as Fast DDS and Cyclone DDS speak it (DDSI-RTPS 2.5; DDS Security 1.1)."""
 
-import os
+import random
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -20,6 +20,7 @@ from comseclab.middleware.base import Material, Place
 from comseclab.middleware.dds_stack import DOMAIN, DdsStack, topics
 from comseclab.protection.levels import LEVELS
 from comseclab.protection.rtps import ENDPOINTS, PARTICIPANTS, Submessage
+from comseclab.testbed.network import hardware_of
 from comseclab.trial.spec import Factors, ProtectionSpec
 
 if TYPE_CHECKING:
@@ -153,16 +154,14 @@ class Rtps(Dialect):
         if genuine is None:
             return
         victim = scene.hosts["bystander"]
-        fresh = genuine.prefix[:2] + os.urandom(10)
+        fresh = genuine.prefix[:2] + random.Random(scene.spec.trial.seed).randbytes(10)
         content = genuine.announcement.replace(genuine.prefix, fresh)
         for old in (genuine.metatraffic, genuine.user):
             content = content.replace(wire.locator(*old), wire.locator(victim.address, old[1]))
         header = genuine.header[: -wire.PREFIX_BYTES] + fresh
         message = Message(header, (wire.data(PARTICIPANTS, 1, content),))
-        group = "01:00:5e:7f:00:01"
-        scene.inject(
-            udp_frame((hardware(scene.attacker.address), group), (scene.attacker.address, PORT), GROUP, message.raw())
-        )
+        ends = hardware_of(scene.attacker.address), GROUP_HARDWARE
+        scene.inject(udp_frame(ends, (scene.attacker.address, PORT), GROUP, message.raw()))
         scene.note(f"announced a participant at {victim.address}")
 
     @staticmethod
@@ -176,7 +175,7 @@ class Rtps(Dialect):
     def _send(scene: "Scene", known: Known, parts: Iterable[Submessage], target: tuple[str, int]) -> None:
         """Send submessages in the writer's name to the reader's participant, from the attacker's port."""
         message = Message(known.writer.header, (wire.to(known.reader.prefix), *parts))
-        ends = hardware(scene.attacker.address), hardware(target[0])
+        ends = hardware_of(scene.attacker.address), hardware_of(target[0])
         raw = udp_frame(ends, (scene.writer.address, PORT), target, message.raw())
         scene.inject_on_path(Frame(scene.port_of(scene.attacker), raw))
 
@@ -226,11 +225,6 @@ def _encapsulated(scene: "Scene") -> bytes:
     if stream.type and codec == "cdr":
         return content[:3] + bytes([content[3] | padding]) + content[4:] + bytes(padding)
     return b"\x00\x01\x00\x00" + struct.pack("<I", len(content)) + content + bytes(padding)
-
-
-def hardware(address: str) -> str:
-    """The hardware address of a host, as the testbed gives them."""
-    return f"02:00:0a:4d:00:{int(address.rpartition('.')[2]):02x}"
 
 
 DIALECT = Rtps()
