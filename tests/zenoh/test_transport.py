@@ -126,33 +126,21 @@ def test_closing_does_not_wait_for_a_reader_that_has_stopped(tmp_path: Path, lev
         assert node.process.wait(timeout=8) == 0
 
 
-def test_no_thread_outlives_the_last_session(tmp_path: Path) -> None:
+def test_a_session_can_follow_another(tmp_path: Path) -> None:
+    """In one process, whose threads Zenoh keeps; and the process ends as it should."""
     writer, _ = settings_of(trial_spec("none"), places(), tmp_path)
     config = {"role": "publish", "settings": writer, "stream": {"topic": "/scan", "type": "", "max_size": 9}}
     program = f"""
-import os, sys
+import sys
 sys.path.insert(0, {str(Path(str(fastdds.peer.__file__)).parent)!r})
 from peer import Peer
-config = {config!r}
-peer = Peer({str(LIBRARY)!r}, config)
-peer.open()
-open_now = len(os.listdir("/proc/self/task"))
-peer.api.close(peer.transport)
-closed = len(os.listdir("/proc/self/task"))
-try:
-    Peer({str(LIBRARY)!r}, config).open()
-    again = ""
-except RuntimeError as error:
-    again = str(error)
-print(open_now, closed, again)
+for _ in range(2):
+    peer = Peer({str(LIBRARY)!r}, {config!r})
+    peer.open()
+    peer.api.close(peer.transport)
 """
     with loopback() as namespace:
-        command = namespace.within([sys.executable, "-c", program])
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    opened, closed, again = done.stdout.strip().split(" ", 2)
-    assert int(opened) > 1
-    assert int(closed) == 1
-    assert again == "Zenoh cannot be opened again once it was closed: start a new process"
+        subprocess.run(namespace.within([sys.executable, "-c", program]), check=True)
 
 
 def test_the_users_environment_changes_nothing(tmp_path: Path) -> None:

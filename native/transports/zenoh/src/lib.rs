@@ -11,7 +11,6 @@ mod matching;
 mod pool;
 mod reader;
 mod report;
-mod runtime;
 mod session;
 mod writer;
 

@@ -14,9 +14,10 @@ use crate::keys::{key, End};
 use crate::log::{self, in_one_line};
 use crate::reader::{Reader, Receiver};
 use crate::report::{Gate, Node, Reporter};
-use crate::runtime;
 use crate::writer::{Qos, Writer};
 
+/// The user's wish for Zenoh's threads.
+const RUNTIME_ENV: &str = "ZENOH_RUNTIME";
 /// For a last word to the others; one that does not listen any more would hold it up.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -61,8 +62,6 @@ pub struct Transport {
     gate: Arc<Gate>,
     ends: Arc<Ends>,
     session: Session,
-    /// Dropped last: ends Zenoh's threads with the last session.
-    _runtime: runtime::Lease,
 }
 
 /// The writers and readers of a session.
@@ -78,7 +77,8 @@ impl Transport {
     pub fn open(opening: Opening) -> Outcome<Self> {
         let settings: Settings =
             serde_json::from_str(opening.settings).map_err(|error| format!("settings: {error}"))?;
-        let lease = runtime::Lease::take()?;
+        // Read when Zenoh's threads are first made; a user's wish must not change a trial.
+        std::env::remove_var(RUNTIME_ENV);
         log::capture();
         let config = Config::from_file(&settings.config).map_err(|error| {
             format!("{} is no configuration of Zenoh: {}", settings.config.display(), in_one_line(&error.to_string()))
@@ -93,7 +93,6 @@ impl Transport {
             gate: Arc::default(),
             ends,
             session,
-            _runtime: lease,
         })
     }
 
@@ -137,7 +136,8 @@ impl Transport {
         })
     }
 
-    /// No callback comes after.
+    /// No callback comes after. Zenoh's threads belong to the process and stay: to end them, as Zenoh can, frees what
+    /// tasks that are still closing a link may use, and then the process aborts.
     pub fn close(self) {
         self.gate.close();
         lock(&self.ends.writers).clear();
