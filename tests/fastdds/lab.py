@@ -197,7 +197,7 @@ def run_of_every_protection(stack: str, folders: pytest.TempPathFactory) -> dict
         material = MIDDLEWARES[stack].prepare(spec, places(), folder)
         with loopback() as namespace, Capture(namespace, "lo", folder / "capture.pcapng") as capture:
             writer, reader = settings_of(spec, material, places())
-            outcome = exchange((namespace, writer), (namespace, reader), stacks=(stack, stack))
+            outcome = exchange((namespace, writer), (namespace, reader), stacks=(stack, stack), settle_s=1.5)
         return Run(material, outcome, capture.path)
 
     with ThreadPoolExecutor(2) as pool:

@@ -140,7 +140,7 @@ def publish(peer: Peer, config: dict[str, Any]) -> dict[str, Any]:
     statuses = []
     print(json.dumps({"matched": matched}), flush=True)
     if matched:
-        time.sleep(0.2)
+        time.sleep(config.get("settle_s", 0.2))  # the reader may match later, and best effort repeats nothing
         for message in messages:
             statuses.append(peer.api.publish(peer.endpoint, message, len(message), c.byref(peer.error)))
             time.sleep(config["period_s"])
