@@ -1,8 +1,8 @@
 """One end of a stream: drives a transport's shared library through its C interface, without the node.
 
 `python peer.py LIBRARY CONFIG`, CONFIG a JSON object: role ("publish" or "subscribe"), settings, stream, size, count,
-period_s, timeout_s, sentinel (hexadecimal). Prints one JSON object at the end. A publisher waits for a match, then
-sends; a subscriber ends when all has arrived, or on end of standard input.
+period_s, settle_s, timeout_s, sentinel (hexadecimal). Prints one JSON object at the end. A publisher waits for a match
+and settle_s more, then sends; a subscriber ends when all has arrived, or on end of standard input.
 """
 
 import ctypes as c
