@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.lab import COMSECLAB, comseclab, footprint, marked, one_line
+from cli.lab import COMSECLAB, comseclab, footprint, gone, marked, one_line
 from comseclab.attack.matrix import CellRow, Matrix
 from comseclab.attack.run import PLAN as SAVED
 from comseclab.attack.spec import AttackSpec
@@ -173,15 +173,6 @@ def wait_for(condition: str, folder: Path, number: int, process: subprocess.Pope
     while len(list(folder.glob(condition))) < number:
         assert process.poll() is None, "it ended early"
         time.sleep(0.02)
-
-
-def gone(before: dict[str, set[str]]) -> bool:
-    """Whether everything the laboratory made is gone, within a few seconds."""
-    for _ in range(100):
-        if footprint() == before:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_attacks_cut_off_in_any_way_go_on(place: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -80,3 +81,12 @@ def footprint() -> dict[str, set[str]]:
         "files": {name for folder in ("/tmp", "/dev/shm") for name in os.listdir(folder) if "comseclab" in name}
         - {LOCK.name},
     }
+
+
+def gone(before: dict[str, set[str]]) -> bool:
+    """Whether everything the laboratory made is gone, within a few seconds."""
+    for _ in range(100):
+        if footprint() == before:
+            return True
+        time.sleep(0.05)
+    return False

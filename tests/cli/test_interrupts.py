@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars
 import pytest
-from lab import COMSECLAB, RESOLVED_OR_NOT, SMALL_PLAN, comseclab, footprint, marked
+from lab import COMSECLAB, RESOLVED_OR_NOT, SMALL_PLAN, comseclab, footprint, gone, marked
 
 
 @pytest.fixture
@@ -29,15 +29,6 @@ def wait_for_trial(folder: Path, number: int, process: subprocess.Popen[bytes]) 
     while not list(folder.glob(f"runs/*/trials/{number:04d}-*")):
         assert process.poll() is None, "the campaign ended early"
         time.sleep(0.02)
-
-
-def gone(before: dict[str, set[str]]) -> bool:
-    """Whether everything the laboratory made is gone, within a few seconds."""
-    for _ in range(100):
-        if footprint() == before:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 @pytest.mark.parametrize(("number", "seed"), [(signal.SIGINT, 1), (signal.SIGTERM, 2)])
