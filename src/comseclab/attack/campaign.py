@@ -70,9 +70,12 @@ class AttackCampaign:
         with terminate_as_exception(), ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
             try:
                 futures: list[Future[None]] = [pool.submit(self._run_job, job) for job in wanted]
-                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
+                left: set[Future[None]] = set(futures)
+                while left:
+                    # Python hears of a signal that another thread took only when its main thread wakes.
+                    done, left = wait(left, timeout=0.2, return_when=FIRST_EXCEPTION)
+                    for future in done:
+                        future.result()
             except BaseException:
                 self._cancel.set()
                 pool.shutdown(wait=True, cancel_futures=True)
