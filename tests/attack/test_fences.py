@@ -1,7 +1,5 @@
 """An adversary acts in the namespaces of a running testbed, within bounds, and nowhere else: tried otherwise."""
 
-import ast
-import inspect
 import json
 import os
 import subprocess
@@ -9,28 +7,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
-from pydantic import ValidationError
 
-import comseclab.attack
 from attack.inside import AS_ROOT, HERE, environment, run_inside
 from attack.scenes import HOSTS, STATION, away, frame_to, scene_on
-from comseclab.attack import fence, limits
+from comseclab.attack import fence
 from comseclab.attack.base import Attack
 from comseclab.attack.dialect import Dialect, dialects
 from comseclab.attack.frame import Frame
 from comseclab.attack.path import OnPath
 from comseclab.attack.registry import ATTACKS
-from comseclab.attack.spec import AttackSpec
-from comseclab.cli.attack import attack as verb
 from comseclab.errors import LabError
 from comseclab.testbed.host import Host
 from comseclab.trial.launch import ISOLATE
 
-ROOM = Path(comseclab.attack.__file__).parent
 WAYS = ("connect", "inject", "inject_on_path")
 FOREIGN = f"comseclab-test-{os.getpid()}"
 
@@ -212,197 +203,6 @@ def test_no_attack_does_anything(attack: Attack, dialect: Dialect, machine: dict
     assert path.injected == []
     assert (scene.budget.frames, scene.budget.bytes) == (0, 0)
     assert not (tmp_path / "injected.hex").exists()
-
-
-def test_no_verb_takes_an_address() -> None:
-    application = typer.Typer()
-    application.command()(verb)
-    parameters = {one.name for one in typer.main.get_command(application).params}
-    assert "plan" in parameters
-    assert not {name for name in parameters if name and ("addr" in name or "host" in name or "target" in name)}
-    assert "plan" in inspect.signature(verb).parameters
-
-
-def test_no_specification_holds_an_address() -> None:
-    """The testbed gives its hosts their addresses; what goes into a trial has names of hosts."""
-    names = set(_properties(AttackSpec.model_json_schema()))
-    assert "writer_host" in names
-    assert not {name for name in names if "addr" in name or name in ("ip", "target", "url")}
-
-
-def _properties(schema: Any) -> Iterator[str]:
-    if isinstance(schema, dict):
-        yield from schema.get("properties", {})
-        for part in schema.values():
-            yield from _properties(part)
-
-
-# The code.
-
-PROCESSES = {"subprocess", "multiprocessing", "pty", "ctypes", "asyncio", "socketserver", "scapy", "pyroute2"}
-NETWORK = {"urllib.request", "http.server", "ftplib", "smtplib", "imaplib", "poplib", "telnetlib"}
-OF_THE_TESTBED = {"comseclab.testbed.namespaces", "comseclab.testbed.program"}
-OPENS = {"create_connection", "create_server", "socketpair", "fromfd", "socket", "getaddrinfo", "gethostbyname"}
-"""Of the module socket."""
-ELSEWHERE = {
-    "HTTPConnection", "HTTPSConnection", "ServerProxy", "SimpleXMLRPCServer", "urlopen", "Popen", "Program", "Daemon",
-    "start_daemon", "system", "fork", "execv", "execvp", "posix_spawn", "setns", "unshare",
-}  # fmt: skip
-SENDS = {"send", "sendall", "sendto", "sendmsg", "sendfile"}
-MODULES = sorted(path for path in ROOM.rglob("*.py"))
-SILENT = [path for path in MODULES if path.name not in ("scene.py", "path.py", "conduct.py", "victims.py")]
-OPEN = {
-    "path.py": {"socket.socket"},
-    "scene.py": {"socket.socket", "socket.create_connection", "socket.create_server"},
-    "fence.py": {"comseclab.testbed.namespaces"},
-    "conduct.py": {"subprocess", "comseclab.testbed.program"},
-    "victims.py": {"comseclab.testbed.program"},
-}
-"""Who may what: the path and the scene, which are fenced, open sockets; who conducts a trial starts nodes and waits."""
-
-
-def reaches_out(path: Path) -> set[str]:
-    """What a module imports or calls that opens a socket, starts a process or enters a namespace."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names if _denied(name.name)}
-        if isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module} if _denied(node.module) else set()
-            found |= {f"{node.module}.{name.name}" for name in node.names if _denied(f"{node.module}.{name.name}")}
-        if isinstance(node, ast.Call):
-            called = ast.unparse(node.func)
-            owner, _, name = called.rpartition(".")
-            if name in ELSEWHERE or (owner == "socket" and name in OPENS) or (not owner and name in OPENS):
-                found.add(called)
-    return found
-
-
-def _denied(module: str) -> bool:
-    return module in PROCESSES | NETWORK | OF_THE_TESTBED or module.split(".", 1)[0] in PROCESSES
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOM)))
-def test_only_the_fenced_open_sockets_or_start_processes(path: Path) -> None:
-    assert reaches_out(path) == OPEN.get(str(path.relative_to(ROOM)), set())
-
-
-def test_what_is_looked_for_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "bad.py"
-    path.write_text(
-        "import socket, subprocess\nfrom os import fork\nsocket.create_connection(('192.0.2.1', 1))\n"
-        "from socket import socket as s\nx.start_daemon()\nfork()\nfrom http.server import HTTPServer\n"
-    )
-    assert reaches_out(path) == {"subprocess", "socket.create_connection", "x.start_daemon", "fork", "http.server"}
-
-
-@pytest.mark.parametrize("path", SILENT, ids=lambda path: str(path.relative_to(ROOM)))
-def test_only_the_scene_sends(path: Path) -> None:
-    """On sockets: what is sent another way is neither bounded nor written down. Two more give commands to nodes."""
-    calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
-    assert [ast.unparse(call) for call in calls if isinstance(call, ast.Attribute) and call.attr in SENDS] == []
-
-
-def test_the_scene_opens_sockets_in_the_attackers_namespace_only() -> None:
-    nodes = list(ast.walk(ast.parse((ROOM / "scene.py").read_text())))
-    blocks = [
-        node for node in nodes if isinstance(node, ast.With) and "fence.within(self.attacker)" in ast.unparse(node)
-    ]
-    fenced = {inner for block in blocks for inner in ast.walk(block)}
-    calls = [node for node in nodes if isinstance(node, ast.Call)]
-    opening = [call for call in calls if ast.unparse(call.func) in OPEN["scene.py"]]
-    assert len(opening) >= 3
-    assert all(node in fenced for node in opening)
-
-
-def test_one_module_alone_is_a_program() -> None:
-    programs = [path.name for path in MODULES if "__main__" in path.read_text() or path.name == "__main__.py"]
-    assert programs == ["__main__.py"]
-
-
-# Bounds.
-
-NOBODY = Host("attacker", Path("/proc/self/ns/net"), "10.77.0.3", "lo", Path())
-
-
-class Clock:
-    """Seconds, by hand."""
-
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def spend(budget: limits.Budget, clock: Clock, count: int, size: int, every_s: float) -> int:
-    """How many of so many frames are allowed."""
-    for number in range(count):
-        try:
-            budget.spend(size)
-        except LabError:
-            return number
-        clock.now += every_s
-    return count
-
-
-@pytest.mark.parametrize(
-    ("size", "every_s", "allowed"),
-    [
-        (100, 0.0004, limits.MOST_FRAMES),
-        (1_000_000, 0.01, limits.MOST_BYTES // 1_000_000),
-        (100, 0.5, int(limits.MOST_SECONDS / 0.5) + 1),
-        (100, 0.00001, limits.MOST_FRAMES_A_SECOND),
-        (limits.MOST_BYTES + 1, 0.1, 0),
-    ],
-    ids=["frames", "bytes", "seconds", "rate", "one"],
-)
-def test_a_budget_ends(size: int, every_s: float, allowed: int) -> None:
-    clock = Clock()
-    assert spend(limits.Budget(clock), clock, 2 * limits.MOST_FRAMES, size, every_s) == allowed
-
-
-def test_a_budget_lasts_from_the_first_frame_on() -> None:
-    clock = Clock()
-    budget = limits.Budget(clock)
-    clock.now += 10 * limits.MOST_SECONDS
-    assert spend(budget, clock, 10, 100, 0.1) == 10
-
-
-def test_a_second_later_as_many_may_follow() -> None:
-    clock = Clock()
-    budget = limits.Budget(clock)
-    assert spend(budget, clock, limits.MOST_FRAMES, 1, 0) == limits.MOST_FRAMES_A_SECOND
-    clock.now += 1.0
-    assert spend(budget, clock, limits.MOST_FRAMES, 1, 0) == limits.MOST_FRAMES - limits.MOST_FRAMES_A_SECOND
-
-
-def test_what_is_refused_is_not_counted() -> None:
-    budget = limits.Budget()
-    with pytest.raises(LabError):
-        budget.spend(limits.MOST_BYTES + 1)
-    assert (budget.frames, budget.bytes) == (0, 0)
-
-
-def test_a_budget_that_is_closed_is_empty() -> None:
-    budget = limits.Budget()
-    budget.close()
-    with pytest.raises(LabError, match="has ended"):
-        budget.spend(1)
-
-
-@pytest.mark.parametrize("delay_s", [-0.1, limits.MOST_HELD_S + 0.1, float("nan"), float("inf")])
-def test_a_frame_is_held_only_so_long(delay_s: float) -> None:
-    with pytest.raises(LabError, match="would be held"):
-        limits.check_held(delay_s)
-    limits.check_held(limits.MOST_HELD_S)
-
-
-@pytest.mark.parametrize("end_s", [0.8, 0.5, 0.8 + limits.MOST_SECONDS + 0.1, float("inf"), float("nan")])
-def test_an_attack_lasts_only_so_long(end_s: float) -> None:
-    fields = {"trial": scene_on({"attacker": NOBODY}, Path())[0].spec.trial, "attack": "drop", "forged_nonce": "0" * 16}
-    with pytest.raises(ValidationError, match="an attack lasts up to"):
-        AttackSpec(**fields, begin_s=0.8, end_s=end_s)  # type: ignore[arg-type]
-    AttackSpec(**fields, begin_s=0.8, end_s=0.8 + limits.MOST_SECONDS)  # type: ignore[arg-type]
 
 
 def test_frames_within_a_testbed_pass() -> None:
