@@ -183,6 +183,8 @@ class AttackedTrial(Trial):
         deadline = time.monotonic() + ROGUE_TIMEOUT_S
         while time.monotonic() < deadline and not self._is_back(node.program):
             wait_until([node.program], lambda: False, LOOK_EVERY_S)
+        if not self._is_back(node.program):
+            self.found.reasons.append(f"the restarted subscriber was not back after {ROGUE_TIMEOUT_S:g} s")
 
     def _is_back(self, program: Victim) -> bool:
         """Whether a restarted subscriber is matched; while messages reach it, only the path shows that."""
