@@ -49,7 +49,7 @@ def refusals() -> Iterator[str]:
         for attack in ATTACKS.values():
             reasons: dict[str, list[Factors]] = {}
             for factors in every:
-                if why := attack.refuse(dialect, factors):
+                if why := dialect.refuse(attack.name, factors):
                     reasons.setdefault(why, []).append(factors)
             for why, where in reasons.items():
                 if NO_MESSAGE not in why:

@@ -1,4 +1,4 @@
-"""What the laboratory asks of an attack. A new one is a file in `attacks/`, nothing else.
+"""What the laboratory asks of an attack. A new one is a file in `attacks/`, and a row among the page's claims.
 
 An attack acts on a Scene: the path between the hosts, and a host of its own. What it must know of a stack's messages
 it asks the stack's dialect (`dialects/`), so that attacks are written once for all stacks.
@@ -15,13 +15,12 @@ from comseclab.attack.spec import Seen
 if TYPE_CHECKING:
     from comseclab.attack.dialect import Dialect
     from comseclab.attack.scene import Scene
-    from comseclab.trial.spec import Factors
 
 Control = Literal["plain", "permitted"]
 """Of an outsider: the same attack where there is no protection. Of an insider: the same node holding the right."""
-Credentials = Literal["none", "stranger", "no-permission", "self-signed", "permitted"]
-"""Of a node on the attacker's host: no identity at all; one of another authority; a valid one without the right to the
-topic; the same with a permissions document that it signed itself; a valid one that holds the right."""
+Credentials = Literal["none", "no-permission", "self-signed", "permitted"]
+"""Of a node on the attacker's host: no identity at all; a valid one without the right to the topic; the same with
+a permissions document that it signed itself; a valid one that holds the right."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +63,6 @@ class Attack(ABC):
     """Spoofing, Tampering, Repudiation, Information disclosure, Denial of service, Elevation of privilege."""
     controls: tuple[Control, ...] = ("plain",)
     """What must succeed in the same run before the attack is called stopped."""
-
-    def refuse(self, dialect: "Dialect", factors: "Factors") -> str | None:
-        """Why the attack makes no sense for this configuration, or None."""
-        return dialect.refuse(self.name, factors)
 
     def rogues(self, dialect: "Dialect", *, control: bool) -> Sequence[Rogue]:
         """Nodes on the attacker's host; `control`: in the arm that must succeed."""

@@ -70,20 +70,14 @@ def cells(plan: Plan, cases: Sequence[Case]) -> list[Cell]:
     attacks = _chosen(plan)
     found = []
     for case in configurations(plan, cases):
-        dialect = dialect_of(case.factors.middleware)
-        factors = case.factors.model_copy(update={"protection": case.protection.base})
-        found += [
-            Cell(
-                case,
-                attack,
-                _refusal(attack, dialect.refuse(attack.name, factors) or attack.refuse(dialect, factors), case),
-            )
-            for attack in attacks
-        ]
+        found += [Cell(case, attack, _refusal(attack, case)) for attack in attacks]
     return found
 
 
-def _refusal(attack: Attack, refusal: str | None, case: Case) -> str | None:
+def _refusal(attack: Attack, case: Case) -> str | None:
+    """Why the attack makes no sense for a configuration, or None."""
+    factors = case.factors.model_copy(update={"protection": case.protection.base})
+    refusal = dialect_of(factors.middleware).refuse(attack.name, factors)
     if refusal is None and attack.controls == ("permitted",) and case.protection.base == "none":
         return "nobody is an insider where nobody has an identity"
     return refusal

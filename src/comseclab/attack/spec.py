@@ -69,7 +69,7 @@ class Seen(Record):
 
 
 class AttackRecord(Record):
-    """A closed trial under attack; `attack.json` of its folder."""
+    """A closed trial under attack: `record.json` in its folder."""
 
     version: Literal[1] = 1
     attack: str

@@ -188,10 +188,6 @@ def _documents(setting: Setting, rogue: Rogue, place: Place, files: Mapping[str,
         return dds_insider.self_signed(files, writes, reads, DOMAIN, folder)
     if rogue.credentials == "no-permission":
         return dds_insider.unchecked(files, LEVELS[spec.protection.base], DOMAIN, folder)
-    if rogue.credentials == "stranger":
-        own = ProtectionSpec(name=spec.protection.base, base=spec.protection.base)
-        made = setting.middleware.prepare(spec.model_copy(update={"protection": own}), (place,), folder)
-        return made.files[place.node]
     return files
 
 
