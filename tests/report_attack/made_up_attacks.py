@@ -25,6 +25,7 @@ VERDICTS: Mapping[tuple[str, str], tuple[Verdict, ...]] = {
     ("own", "cipher"): (OK, OK, NA, S, S, NA, NA),
 }
 RACE = ("fastdds", "all-encrypt", "insider-publish")
+WHOLE = Phase(sent=32, delivered=32)
 TRIAL = "trials/fastdds_all-encrypt_modify"
 
 
@@ -80,23 +81,27 @@ def write_attacks(folder: Path, changed: Matrix | None = None) -> Path:
     folder.mkdir(parents=True)
     (folder / "attack.json").write_text((changed or matrix()).model_dump_json(indent=1))
     (folder / "plan.toml").write_text('[plan]\nname = "made-up"\n')
-    for arm, forged in (("attack", 0), ("control", 5)):
-        trial = folder / f"{TRIAL}_{arm}-1"
-        (trial / "evidence").mkdir(parents=True)
+    for arm, altered in (("attack", 0), ("control", 5)):
         seen = Seen(
-            before=Phase(sent=32, delivered=32), during=Phase(sent=48, delivered=2), after=Phase(sent=32, delivered=32),
-            altered=forged, targeted=12, told=["station-subscriber: sample lost"],
+            before=WHOLE, during=Phase(sent=48, delivered=2), after=WHOLE, altered=altered, targeted=12,
+            told=["station-subscriber: sample lost"],
         )  # fmt: skip
-        record = AttackRecord(
-            attack="modify", arm="attack" if arm == "attack" else "control", case="c", valid=True, reasons=[],
-            seen=seen, versions={"fastdds": "2.9.1"},
-        )  # fmt: skip
-        (trial / "record.json").write_text(record.model_dump_json())
-        (trial / "spec.json").write_text(json.dumps({"trial": {"seed": 4711}}))
-        for name in ("wire.pcapng.gz", "delivered.txt", "injected.hex"):
-            (trial / "evidence" / name).write_text("x")
-        (trial / "evidence" / "empty.txt").touch()
+        write_trial(folder / f"{TRIAL}_{arm}-1", "modify", arm, seen)
     return folder
+
+
+def write_trial(folder: Path, attack: str, arm: str, seen: Seen, *, valid: bool = True) -> None:
+    """A trial's folder; what is there already is overwritten."""
+    (folder / "evidence").mkdir(parents=True, exist_ok=True)
+    record = AttackRecord(
+        attack=attack, arm="attack" if arm == "attack" else "control", case="c", valid=valid,
+        reasons=[] if valid else ["no match"], seen=seen, versions={"fastdds": "2.9.1"},
+    )  # fmt: skip
+    (folder / "record.json").write_text(record.model_dump_json())
+    (folder / "spec.json").write_text(json.dumps({"trial": {"seed": 4711}}))
+    for name in ("wire.pcapng.gz", "delivered.txt", "injected.hex"):
+        (folder / "evidence" / name).write_text("x")
+    (folder / "evidence" / "empty.txt").touch()
 
 
 RATIOS = {

@@ -1,16 +1,18 @@
 """What the page makes of the cells: claims, STRIDE, SWOT, standards, costs. Known answers."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from made_up_attacks import NAMES, cell, matrix, write_attacks, write_costs
+from made_up_attacks import NAMES, TRIAL, WHOLE, cell, matrix, write_attacks, write_costs, write_trial
 
 from comseclab.attack.matrix import Matrix
 from comseclab.attack.registry import ATTACKS
+from comseclab.attack.spec import Seen
 from comseclab.attack.verdict import Verdict
 from comseclab.errors import LabError
 from comseclab.middleware.registry import MIDDLEWARES
-from comseclab.report.attack import build, claims, cost, standards, summary, vendors
+from comseclab.report.attack import build, claims, cost, evidence, standards, summary, vendors
 from comseclab.report.attack.claims import Standing, standing
 from comseclab.report.attack.run import AttackRun, Configuration, read
 
@@ -191,6 +193,56 @@ def test_costs_that_were_asked_for_and_are_wrong_are_refused(run: AttackRun, con
         (asked / "summary.json").write_text(content)
     with pytest.raises(LabError, match=r"summary\.json"):
         build(run.path, asked)
+
+
+def _proof(run: AttackRun, configuration: str, attack: str) -> dict[str, Any]:
+    """A cell's evidence."""
+    group = next(one for one in evidence.groups(run) if one["name"] == configuration)
+    return next(found for found in group["cells"] if found["attack"] == attack)
+
+
+def test_a_control_counts_as_the_verdict_took_it(run: AttackRun) -> None:
+    """Of `stopped`: a control whose harm was noticed worked, though it never succeeded."""
+    noticed = cell("fastdds", "none", "silence-gap", Verdict.DETECTED)
+    stopped = cell("fastdds", "all-encrypt", "silence-gap", Verdict.STOPPED).model_copy(
+        update={"evidence": ["trials/x"]}
+    )
+    changed = AttackRun(run.path, run.matrix.model_copy(update={"cells": [noticed, stopped]}))
+    (control,) = _proof(changed, "fastdds all-encrypt", "silence-gap")["controls"]
+    assert control["text"] == "the same attack without protection worked, noticed or not, in 3 of 3 valid trials"
+
+
+def test_the_control_of_an_insider_holds_the_right(tmp_path: Path) -> None:
+    folder = write_attacks(tmp_path / "run")
+    forged = Seen(before=WHOLE, during=WHOLE, after=WHOLE, forged=5, rogues=1)
+    for number, valid in ((1, True), (2, False)):
+        write_trial(folder / f"trials/x_control-{number}", "insider-publish", "control", forged, valid=valid)
+    trials = [f"trials/x_control-{number}" for number in (1, 2)]
+    tried = cell("fastdds", "all-encrypt", "insider-publish", Verdict.STOPPED)
+    found = matrix().model_copy(
+        update={"cells": [tried.model_copy(update={"evidence": trials, "control_succeeded": 1})]}
+    )
+    (control,) = _proof(AttackRun(folder, found), "fastdds all-encrypt", "insider-publish")["controls"]
+    assert control["text"] == "the same node, holding the right, worked, noticed or not, in 1 of 1 valid trial"
+    (folder / trials[0] / "record.json").unlink()
+    (control,) = _proof(AttackRun(folder, found), "fastdds all-encrypt", "insider-publish")["controls"]
+    assert "worked in 1 or more valid trials, not all of whose records are still there" in control["text"]
+
+
+def test_a_trial_whose_victim_crashed_is_told_as_the_verdict_took_it(tmp_path: Path) -> None:
+    folder = write_attacks(tmp_path / "run")
+    crashed = Seen(before=WHOLE, during=WHOLE, after=WHOLE, targeted=12, crashed={"station-subscriber": "SIGSEGV"})
+    write_trial(folder / f"{TRIAL}_attack-1", "modify", "attack", crashed)
+    trial = _proof(read(folder), "fastdds all-encrypt", "modify")["trials"][0]
+    assert trial["outcome"] == "disrupted: no altered message delivered"
+    assert trial["told"] == ["station-subscriber ended with SIGSEGV"]
+
+
+def test_a_cell_that_was_not_tried_has_no_command(tmp_path: Path) -> None:
+    found = matrix()
+    for one in found.cells:
+        one.again = ""
+    assert "Just this cell again" not in build(write_attacks(tmp_path / "run", found)).read_text()
 
 
 def _unknown_attack(wrong: Matrix) -> None:

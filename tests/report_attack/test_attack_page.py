@@ -67,7 +67,7 @@ def test_a_cell_opens_its_evidence(built: Path, browser: Browser) -> None:
         "whose bytes its writer did not send",
         "disrupted is what happened",
         "in 0 of 3 valid trials",
-        "the same attack without protection succeeded in 3 of 3 valid trials",
+        "the same attack without protection worked, noticed or not, in 3 of 3 valid trials",
         "fastdds 2.9.1",
         "comseclab attack runs/x --only middleware=fastdds,protection=all-encrypt --attack modify",
         "seed 4711",

@@ -71,15 +71,21 @@ def judge(attack: Attack, trials: Sequence[AttackRecord], controls: Sequence[Seq
 
 
 def _successes(attack: Attack, trials: Sequence[AttackRecord]) -> int:
-    return sum(outcome.effect is Effect.SUCCEEDED or outcome.reached for outcome in _outcomes(attack, trials))
+    return sum(worked(outcome) for outcome in _outcomes(attack, trials))
+
+
+def worked(outcome: Outcome) -> bool:
+    """Whether a trial shows, as a positive control, that the attack works: noticed or not."""
+    return outcome.effect is Effect.SUCCEEDED or outcome.reached
 
 
 def _outcomes(attack: Attack, trials: Sequence[AttackRecord]) -> list[Outcome]:
     """Of the valid trials."""
-    return [_outcome(attack, trial.seen) for trial in trials if trial.valid and trial.seen]
+    return [outcome_of(attack, trial.seen) for trial in trials if trial.valid and trial.seen]
 
 
-def _outcome(attack: Attack, seen: Seen) -> Outcome:
+def outcome_of(attack: Attack, seen: Seen) -> Outcome:
+    """What a valid trial shows: as the attack judges it, but for a crash, which is never nothing."""
     outcome = attack.judge(seen)
     crashed_only = seen.crashed and outcome.effect is Effect.NOTHING
     return replace(outcome, effect=Effect.DISRUPTED) if crashed_only else outcome

@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 from pydantic import ValidationError
 
-from comseclab.attack.base import Effect
 from comseclab.attack.matrix import CellRow, Described
 from comseclab.attack.registry import ATTACKS
 from comseclab.attack.spec import AttackRecord, Seen
+from comseclab.attack.verdict import outcome_of, worked
 from comseclab.errors import LabError
 from comseclab.report import units
 from comseclab.report.attack import looks
@@ -71,17 +71,23 @@ def _of(succeeded: int, tried: int) -> str:
 def _controls(
     run: AttackRun, cell: CellRow, attack: Described, trials: Sequence[dict[str, Any]]
 ) -> Iterator[dict[str, str]]:
-    """What had to succeed before the cell may be called stopped, and how often it did."""
+    """What had to work before the cell may be called stopped, and how often it did."""
     if not cell.evidence or not Configuration.of(cell).protected:
         return
     if "plain" in attack.controls:
         plain = run.control(cell)
-        told = f"succeeded in {_of(plain.succeeded, plain.repetitions)}" if plain else "was not run"
+        told = _worked(plain.control_succeeded, plain.repetitions) if plain else "was not run"
         yield {"text": f"the same attack without protection {told}", "href": f"#{anchor(plain)}" if plain else ""}
     if "permitted" in attack.controls:
-        effects = [trial["effect"] for trial in trials if trial["arm"] == "control" and trial["effect"]]
-        told = _of(effects.count(Effect.SUCCEEDED.value), len(effects))
-        yield {"text": f"the same node, holding the right, succeeded in {told}", "href": ""}
+        shown = [trial["worked"] for trial in trials if trial["arm"] == "control" and trial["worked"] is not None]
+        lost = f"worked in {cell.control_succeeded} or more valid trials, not all of whose records are still there"
+        told = _worked(sum(shown), len(shown)) if sum(shown) >= cell.control_succeeded else lost
+        yield {"text": f"the same node, holding the right, {told}", "href": ""}
+
+
+def _worked(times: int, tried: int) -> str:
+    """A control's count as verdicts take it: noticed harm shows the attack too."""
+    return f"worked, noticed or not, in {_of(times, tried)}"
 
 
 def _harm(name: str, value: float) -> str:
@@ -106,16 +112,11 @@ def _trial(run: Path, folder: str, attack: str) -> dict[str, Any]:
         "files": [{"href": quote(f"{folder}/{name}"), "name": Path(name).name} for name in _files(run / folder)],
     }
     if record is None:
-        return found | {
-            "effect": "",
-            "outcome": "its record is no longer there",
-            "seen": "",
-            "told": [],
-            "versions": "",
-        }
-    effect, outcome = _outcome(record, attack)
+        gone = "its record is no longer there"
+        return found | {"worked": None, "outcome": gone, "seen": "", "told": [], "versions": ""}
+    shown, outcome = _outcome(record, attack)
     return found | {
-        "effect": effect,
+        "worked": shown,
         "outcome": outcome,
         "seen": _seen(record.seen) if record.seen else "",
         "told": _told(record),
@@ -146,15 +147,15 @@ def _files(folder: Path) -> list[str]:
     return [name for name in FIRST if name in kept] + [name for name in kept if name not in FIRST]
 
 
-def _outcome(record: AttackRecord, attack: str) -> tuple[str, str]:
-    """The trial's own effect, where it is valid, and all of it in words."""
+def _outcome(record: AttackRecord, attack: str) -> tuple[bool | None, str]:
+    """Whether the attack worked, None where a trial says nothing of it; and the trial's outcome in words."""
     if not record.valid or record.seen is None:
-        return "", f"invalid: {'; '.join(record.reasons)}"
+        return None, f"invalid: {'; '.join(record.reasons)}"
     if attack not in ATTACKS:
-        return "", "valid; this version of the laboratory no longer knows the attack"
-    outcome = ATTACKS[attack].judge(record.seen)
+        return None, "valid; this version of the laboratory no longer knows the attack"
+    outcome = outcome_of(ATTACKS[attack], record.seen)
     harm = ", ".join(_harm(name, value) for name, value in outcome.harm.items())
-    return outcome.effect.value, f"{outcome.effect.value}: {outcome.text}" + (f" ({harm})" if harm else "")
+    return worked(outcome), f"{outcome.effect.value}: {outcome.text}" + (f" ({harm})" if harm else "")
 
 
 def _seen(seen: Seen) -> str:

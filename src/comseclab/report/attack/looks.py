@@ -18,10 +18,13 @@ class Look:
 
 LOOKS = {
     Verdict.SUCCEEDED: Look("✕", "the attack did what it was meant to, in at least one repetition"),
-    Verdict.DETECTED: Look("!", "harm was done, and the stack told a victim's application meanwhile"),
-    Verdict.DISRUPTED: Look("~", "nothing was forged, but the genuine stream was lost"),
-    Verdict.STOPPED: Look("✓", "nothing happened, while the same attack succeeded in its positive control"),
-    Verdict.NOT_SHOWN: Look("?", "nothing happened, and the positive control failed: this says nothing"),
+    Verdict.DETECTED: Look("!", "harm was done, or the genuine stream was lost, and the stack told an application"),
+    Verdict.DISRUPTED: Look("~", "nothing false was accepted, but the genuine stream was lost, or a victim crashed"),
+    Verdict.STOPPED: Look("✓", "nothing happened, although the attacker acted, and every positive control worked"),
+    Verdict.NOT_SHOWN: Look(
+        "?",
+        "nothing happened, but the positive control failed, or the attacker found nothing to act on: this says nothing",
+    ),
     Verdict.INVALID: Look("∅", "the genuine stream failed before the attack began, or the laboratory did"),
     Verdict.NOT_APPLICABLE: Look("–", "the attack makes no sense here; the cell says why"),
 }

@@ -85,7 +85,8 @@ def caveats(run: AttackRun) -> Iterator[dict[str, str]]:
         yield {"text": f"{_cells(invalid)} without a valid trial.", "remedy": "Their evidence names the reasons."}
     if unknown := counted[Verdict.NOT_SHOWN]:
         yield {
-            "text": f"{_cells(unknown)} not shown: nothing happened, but neither did it in the control.",
+            "text": f"{_cells(unknown)} not shown: nothing happened, but the positive control failed, or the attacker "
+            "found nothing to act on.",
             "remedy": "Nothing follows from these, and least of all that the configuration is secure.",
         }
     if races := sum(cell.race for cell in run.matrix.cells):
