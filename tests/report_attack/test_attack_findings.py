@@ -29,7 +29,10 @@ def run(tmp_path: Path) -> AttackRun:
         ("all-encrypt", "eavesdrop", Verdict.SUCCEEDED, Standing.REFUTED),
         ("all-encrypt", "eavesdrop", Verdict.NOT_SHOWN, Standing.OPEN),
         ("all-encrypt", "eavesdrop", Verdict.INVALID, Standing.OPEN),
-        ("all-encrypt", "modify", Verdict.DISRUPTED, Standing.SHOWN),
+        ("all-encrypt", "modify", Verdict.DISRUPTED, Standing.OPEN),
+        ("all-encrypt", "modify", Verdict.DETECTED, Standing.OPEN),
+        ("all-encrypt", "silence-gap", Verdict.DISRUPTED, Standing.REFUTED),
+        ("all-encrypt", "replay-restarted", Verdict.SUCCEEDED, Standing.NOT_CLAIMED),
         ("all-encrypt", "silence-gap", Verdict.DETECTED, Standing.REFUTED),
         ("all-encrypt", "drop", Verdict.SUCCEEDED, Standing.NOT_CLAIMED),
         ("payload-sign", "eavesdrop", Verdict.SUCCEEDED, Standing.NOT_CLAIMED),
@@ -52,6 +55,8 @@ def test_claims(protection: str, attack: str, verdict: Verdict, expected: Standi
         ("tls", "forged-publish", Standing.NOT_CLAIMED),
         ("mtls", "forged-publish", Standing.SHOWN),
         ("mtls", "insider-publish", Standing.NOT_CLAIMED),
+        ("mtls", "replay-restarted", Standing.SHOWN),
+        ("quic-mtls", "forged-publish", Standing.SHOWN),
         ("quic-mtls-acl", "insider-publish", Standing.SHOWN),
     ],
 )
@@ -59,9 +64,36 @@ def test_claims_of_zenoh(protection: str, attack: str, expected: Standing) -> No
     assert standing(cell("zenoh", protection, attack, Verdict.STOPPED)) is expected
 
 
-def test_a_disrupted_cell_shows_nothing_without_its_control() -> None:
-    lone = cell("fastdds", "all-encrypt", "modify", Verdict.DISRUPTED).model_copy(update={"control_succeeded": 0})
-    assert standing(lone) is Standing.OPEN
+@pytest.mark.parametrize(
+    ("attack", "verdict", "expected"),
+    [
+        ("modify", Verdict.STOPPED, "for"),
+        ("modify", Verdict.SUCCEEDED, "against"),
+        ("modify", Verdict.DISRUPTED, "open"),
+        ("modify", Verdict.DETECTED, "open"),
+        ("modify", Verdict.NOT_SHOWN, "open"),
+        ("modify", Verdict.INVALID, "open"),
+        ("modify", Verdict.NOT_APPLICABLE, None),
+        ("drop", Verdict.DETECTED, "against"),
+        ("silence-gap", Verdict.DISRUPTED, "against"),
+        ("reflection", Verdict.SUCCEEDED, "against"),
+        ("reflection", Verdict.DISRUPTED, "open"),
+    ],
+)
+def test_what_a_cell_speaks_for(attack: str, verdict: Verdict, expected: str | None) -> None:
+    assert claims.side(cell("fastdds", "all-encrypt", attack, verdict)) == expected
+
+
+def test_claims_standards_sentences_and_swot_agree_on_a_lost_stream(tmp_path: Path) -> None:
+    lost = cell("fastdds", "all-encrypt", "modify", Verdict.DISRUPTED)
+    run = AttackRun(tmp_path, matrix().model_copy(update={"cells": [lost]}))
+    assert standing(lost) is Standing.OPEN
+    for standard in standards.mapped(run):
+        for row in standard["rows"]:
+            if "modify" in row["attacks"] and not row["every"]:
+                assert row["counts"] == {"for": 0, "against": 0, "open": 1}, row["id"]
+    assert [one["key"] for one in summary.sentences(run)] == ["1 disrupted"]
+    assert all(not marks for _, marks in summary.swot(run)[0]["quadrants"])
 
 
 def test_every_protection_and_every_attack_has_its_claims() -> None:
@@ -91,7 +123,7 @@ def test_swot(run: AttackRun) -> None:
 
     assert names("fastdds all-encrypt", "strengths") == {"eavesdrop", "silence-gap", "self-signed-permissions"}
     assert names("fastdds all-encrypt", "weaknesses") == {"insider-publish"}
-    assert names("fastdds all-encrypt", "opportunities") == {"modify", "insider-publish"}
+    assert names("fastdds all-encrypt", "opportunities") == {"insider-publish"}
     assert names("fastdds all-encrypt", "threats") == {"drop"}
     assert names("zenoh mtls", "threats") == {"drop", "insider-publish"}
     by = {mark["attack"]: mark["by"] for mark in found["fastdds payload-sign"]["opportunities"]}
@@ -108,10 +140,31 @@ def test_stride(run: AttackRun) -> None:
 def test_sentences(run: AttackRun) -> None:
     told = ["".join(one[part] for part in ("before", "key", "after")) for one in summary.sentences(run)]
     assert "22 succeeded, 1 detected, 1 disrupted, 10 stopped, 4 not shown, 1 invalid" in told[0]
-    assert told[1].startswith("3 claims were refuted")
+    assert told[1].startswith("3 cells refute a claim: insider-publish on fastdds auth, ")
+    assert told[1].endswith("insider-publish on fastdds all-encrypt. 8 cells show one.")
     assert "fastdds all-encrypt 3 of 7" in told[2]
-    assert told[3] == "Open in every protection in which it was tried: drop."
-    assert told[4].endswith("fastdds none 4 of 5, zenoh none 4 of 4.")
+    assert told[3] == "Did what they were meant to, whatever protection they met: drop."
+    assert told[4] == "Without protection, attacks did what they were meant to: fastdds none 4 of 5, zenoh none 4 of 4."
+
+
+def test_sentences_leave_out_what_there_is_none_of(tmp_path: Path) -> None:
+    protected = [
+        cell("fastdds", "all-encrypt", "eavesdrop", Verdict.STOPPED),
+        cell("zenoh", "mtls", "insider-publish", Verdict.SUCCEEDED),
+        cell("zenoh", "mtls", "replay", Verdict.SUCCEEDED),
+    ]
+    bare = [
+        cell("fastdds", "none", "eavesdrop", Verdict.SUCCEEDED),
+        cell("zenoh", "none", "eavesdrop", Verdict.NOT_SHOWN),
+    ]
+    for cells, stopped, done in ((protected + bare, 1, 1), (protected[1:] + bare[1:], 0, 0)):
+        run = AttackRun(tmp_path, matrix().model_copy(update={"cells": cells}))
+        said = {one["before"] + one["key"]: one["after"] for one in summary.sentences(run)}
+        assert [text for key, text in said.items() if "shown stopped" in key] == [
+            ", by stack: fastdds all-encrypt 1 of 1."
+        ] * stopped
+        assert [text for key, text in said.items() if "Without" in key] == [": fastdds none 1 of 1."] * done
+        assert "1 cell refutes a claim" in said
 
 
 def test_vendors_differ_where_verdicts_that_say_something_do(tmp_path: Path) -> None:
@@ -129,10 +182,23 @@ def test_vendors_differ_where_verdicts_that_say_something_do(tmp_path: Path) -> 
 def test_standards_list_evidence_on_both_sides(run: AttackRun) -> None:
     found = {(one["id"], row["id"]): row for one in standards.mapped(run) for row in one["rows"]}
     assert found["cra", "(e)"]["counts"] == {"for": 3, "against": 2, "open": 0}
-    assert found["cra", "(a)"]["counts"]["against"] == 3
+    assert found["cra", "(f)"]["counts"] == {"for": 4, "against": 2, "open": 4}
+    assert found["cra", "(a)"]["counts"] == {"for": 0, "against": 3, "open": 2}
     assert found["cra", "(b)"]["counts"] == {"for": 0, "against": 8, "open": 1}
     assert found["cra", "(i)"]["lines"] == []
-    assert found["nist", "AU-2"]["counts"]["for"] == 1
+    assert found["nist", "AU-12"]["counts"]["for"] == 1
+
+
+@pytest.mark.parametrize(
+    ("attack", "row", "told"),
+    [
+        ("relay", "(f)", False), ("relay", "CR 3.1", False), ("relay", "SC-23", True),
+        ("reflection", "CR 7.1", False), ("reflection", "SC-5", False), ("reflection", "(i)", True),
+    ],
+)  # fmt: skip
+def test_rows_leave_out_attacks_that_tell_nothing_about_them(attack: str, row: str, told: bool) -> None:
+    rows = {one.id: one for standard in standards.standards() for one in standard.rows}
+    assert rows[row].concerns(cell("fastdds", "all-encrypt", attack, Verdict.SUCCEEDED)) is told
 
 
 def test_standards_name_attacks_that_exist() -> None:

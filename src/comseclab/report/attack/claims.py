@@ -5,15 +5,17 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 from importlib import resources
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from comseclab.attack.matrix import CellRow
 from comseclab.attack.verdict import Verdict
 from comseclab.protection.levels import LEVELS
-from comseclab.report.attack.looks import HARMFUL, UNDECIDED, Look
+from comseclab.report.attack.looks import HARMFUL, Look
 from comseclab.report.attack.run import AttackRun, Configuration, anchor
+
+Side = Literal["for", "against", "open"]
 
 
 class Standing(StrEnum):
@@ -27,9 +29,13 @@ class Standing(StrEnum):
 
 
 LOOKS = {
-    Standing.REFUTED: Look("✕", "the documents claim that the attack is stopped, and it succeeded or did harm"),
-    Standing.SHOWN: Look("✓", "the documents claim it, and so it was, while the positive control succeeded"),
-    Standing.OPEN: Look("?", "the documents claim it, but the positive control failed, or no trial was valid"),
+    Standing.REFUTED: Look("✕", "the documents claim that the attack is stopped, and it did what it was meant to"),
+    Standing.SHOWN: Look("✓", "the documents claim it, and so it was, and every positive control worked"),
+    Standing.OPEN: Look(
+        "?",
+        "the documents claim it, but the positive control failed, the attacker found nothing to act on, the stream was "
+        "lost instead, or no trial was valid",
+    ),
     Standing.NOT_CLAIMED: Look("·", "no document claims that the attack is stopped"),
     Standing.UNKNOWN: Look("∅", "the laboratory knows no document that speaks of the protection or the attack"),
 }
@@ -91,28 +97,37 @@ def documents() -> Documents:
 
 
 def standing(cell: CellRow) -> Standing | None:
-    """How a cell stands before the documents; None where the attack makes no sense.
-
-    A claim is refuted where the attack succeeded, and by any harm where the attack is one of harm. It is shown where
-    the attack was stopped, or only disrupted the stream or was detected, its positive control having succeeded.
-    """
-    if cell.verdict is Verdict.NOT_APPLICABLE:
+    """How a cell stands before the documents; None where the attack makes no sense."""
+    told = side(cell)
+    if told is None:
         return None
     claimed, tested = documents().claimed(Configuration.of(cell)), documents().tests(cell.attack)
     if claimed is None or not tested:
         return Standing.UNKNOWN
     if not tested <= set(claimed):
         return Standing.NOT_CLAIMED
-    if cell.verdict in UNDECIDED:
-        return Standing.OPEN
-    harmful = HARMFUL if tested & OF_HARM else (Verdict.SUCCEEDED,)
-    if cell.verdict in harmful:
-        return Standing.REFUTED
-    return Standing.SHOWN if cell.control_succeeded else Standing.OPEN
+    return _STANDINGS[told]
 
 
+_STANDINGS: dict[Side, Standing] = {"for": Standing.SHOWN, "against": Standing.REFUTED, "open": Standing.OPEN}
 OF_HARM = {"availability", "control-integrity", "discovery-integrity", "participant-integrity"}
 """Properties that are broken by a stream that ends, whoever is told of it."""
+
+
+def side(cell: CellRow) -> Side | None:
+    """Whether a cell speaks for what its attack tries to break, or against it; None where the attack makes no sense.
+
+    Against: the attack did what it was meant to. It succeeded, or, where it puts a property to the test that is broken
+    by a stream that ends, it did any harm. For: it was stopped. Otherwise open; so is a stream that was lost under an
+    attack that was not meant for it: nothing false was accepted, but who gets nothing, or has crashed, accepts nothing,
+    and that does not show that he would have told false from true.
+    """
+    if cell.verdict is Verdict.NOT_APPLICABLE:
+        return None
+    if cell.verdict is Verdict.STOPPED:
+        return "for"
+    harmful = HARMFUL if documents().tests(cell.attack) & OF_HARM else (Verdict.SUCCEEDED,)
+    return "against" if cell.verdict in harmful else "open"
 
 
 def standings(run: AttackRun, one: Configuration) -> dict[Standing, list[CellRow]]:

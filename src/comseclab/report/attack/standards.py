@@ -4,16 +4,15 @@ import tomllib
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from comseclab.attack.matrix import CellRow
 from comseclab.attack.verdict import Verdict
-from comseclab.report.attack.claims import Part, Standing, standing
-from comseclab.report.attack.looks import HARMFUL, UNDECIDED, mark
+from comseclab.report.attack.claims import Part, Side, Standing, side, standing
+from comseclab.report.attack.looks import HARMFUL, mark
 from comseclab.report.attack.run import AttackRun
 
-Side = Literal["for", "against", "open"]
-SIDES: tuple[Side, ...] = ("for", "against", "open")
+SIDES: tuple[Side, ...] = get_args(Side)
 
 
 class Row(Part):
@@ -30,20 +29,17 @@ class Row(Part):
 
     def side(self, cell: CellRow) -> Side | None:
         """On which side a cell stands; None where it tells nothing about the row."""
-        if cell.verdict is Verdict.NOT_APPLICABLE:
-            return None
         if self.by == "claims":
             return _BY_CLAIM.get(standing(cell) or Standing.UNKNOWN)
         if self.by == "detection":
             if cell.verdict not in HARMFUL:
                 return None
             return "for" if cell.verdict is Verdict.DETECTED else "against"
-        if cell.verdict in UNDECIDED:
-            return "open"
-        return "for" if cell.verdict is Verdict.STOPPED else "against"
+        return side(cell)
 
 
-_BY_CLAIM: dict[Standing, Side] = {Standing.SHOWN: "for", Standing.REFUTED: "against", Standing.OPEN: "open"}
+_BY_CLAIM: dict[Standing, Side] = {Standing.REFUTED: "against", Standing.OPEN: "open"}
+"""A claim that is kept speaks for nothing: it does not show that there is no vulnerability."""
 
 
 class Standard(Part):

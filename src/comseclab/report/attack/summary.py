@@ -7,7 +7,7 @@ from typing import Any
 from comseclab.attack.matrix import CellRow
 from comseclab.attack.verdict import Verdict
 from comseclab.report.attack import looks
-from comseclab.report.attack.claims import Standing, standing, standings
+from comseclab.report.attack.claims import Side, Standing, side, standing, standings
 from comseclab.report.attack.run import STRIDE, AttackRun, Configuration
 
 SINGLE = ("strength", "weakness", "opportunity", "threat")
@@ -21,17 +21,22 @@ def sentences(run: AttackRun) -> Iterator[dict[str, str]]:
     refuted = [cell for cell in run.matrix.cells if standing(cell) is Standing.REFUTED]
     shown = sum(standing(cell) is Standing.SHOWN for cell in run.matrix.cells)
     if refuted:
-        key = f"{len(refuted)} claim{'s were' if len(refuted) > 1 else ' was'} refuted"
-        yield _said("✕", "broken", "", key, f": {_named([cell.title for cell in refuted])}. {shown} were shown.")
+        key = f"{_cells(len(refuted))} refute{'s' if len(refuted) == 1 else ''} a claim"
+        told = f": {_named([cell.title for cell in refuted])}. {_show(shown)} one."
+        yield _said("✕", "broken", "", key, told)
     elif shown:
-        yield _said("✓", "met", "No claim of a protection's documents was refuted; ", f"{shown} were shown", ".")
+        yield _said("✓", "met", "No cell refutes a claim of a protection's documents; ", _show(shown), " one.")
     protected = [one for one in run.configurations if one.protected]
     if protected:
         yield from _of_protections(run, protected)
-    bare = [one for one in run.configurations if not one.protected]
+    bare = [one for one in run.configurations if not one.protected and _count(run, one, "against")]
     if bare:
-        told = _named([_share(run, one, looks.HARMFUL) for one in bare])
-        yield _said("·", "", "Without protection, attacks ", "do harm", f": {told}.")
+        told = _named([_share(run, one, "against") for one in bare])
+        yield _said("·", "", "Without protection, attacks ", "did what they were meant to", f": {told}.")
+
+
+def _show(cells: int) -> str:
+    return f"{_cells(cells)} show{'s' if cells == 1 else ''}"
 
 
 def _said(mark: str, kind: str, before: str, key: str, after: str) -> dict[str, str]:
@@ -47,30 +52,31 @@ def _counts(run: AttackRun) -> str:
 def _of_protections(run: AttackRun, protected: Sequence[Configuration]) -> Iterator[dict[str, str]]:
     """What the protections stop, and what none of them does."""
     most = [
-        max((one for one in protected if one.middleware == name), key=lambda one: _count(run, one, (Verdict.STOPPED,)))
+        max((one for one in protected if one.middleware == name), key=lambda one: _count(run, one, "for"))
         for name in dict.fromkeys(one.middleware for one in protected)
     ]
-    told = _named([_share(run, one, (Verdict.STOPPED,)) for one in most])
-    yield _said("✓", "met", "Most attacks ", "shown stopped", f", by stack: {told}.")
+    if shown := [one for one in most if _count(run, one, "for")]:
+        told = _named([_share(run, one, "for") for one in shown])
+        yield _said("✓", "met", "Most attacks ", "shown stopped", f", by stack: {told}.")
     open_to = [attack.name for attack in run.attacks if _nothing_stops(run, attack.name)]
     if open_to:
-        yield _said("✕", "broken", "Open in every protection in which it was tried: ", _named(open_to, 99), ".")
+        before = "Did what they were meant to, whatever protection they met: "
+        yield _said("✕", "broken", before, _named(open_to, 99), ".")
 
 
 def _nothing_stops(run: AttackRun, attack: str) -> bool:
-    """Whether protections met the attack, and it did harm in each."""
-    met = [cell.verdict for cell in run.matrix.cells if cell.attack == attack and cell.base != "none"]
-    tried = [verdict for verdict in met if verdict is not Verdict.NOT_APPLICABLE]
-    return bool(tried) and all(verdict in looks.HARMFUL for verdict in tried)
+    """Whether protections met the attack, and it did what it was meant to in each."""
+    met = [side(cell) for cell in run.matrix.cells if cell.attack == attack and cell.base != "none"]
+    return {told for told in met if told} == {"against"}
 
 
-def _count(run: AttackRun, one: Configuration, verdicts: Sequence[Verdict]) -> int:
-    return sum(cell.verdict in verdicts for cell in run.row(one))
+def _count(run: AttackRun, one: Configuration, wanted: Side) -> int:
+    return sum(side(cell) == wanted for cell in run.row(one))
 
 
-def _share(run: AttackRun, one: Configuration, verdicts: Sequence[Verdict]) -> str:
-    tried = sum(cell.verdict is not Verdict.NOT_APPLICABLE for cell in run.row(one))
-    return f"{one.name} {_count(run, one, verdicts)} of {tried}"
+def _share(run: AttackRun, one: Configuration, wanted: Side) -> str:
+    tried = sum(side(cell) is not None for cell in run.row(one))
+    return f"{one.name} {_count(run, one, wanted)} of {tried}"
 
 
 def _named(names: Sequence[str], most: int = NAMED) -> str:
@@ -125,23 +131,23 @@ def stride(run: AttackRun) -> tuple[list[str], list[dict[str, Any]]]:
 def swot(run: AttackRun) -> list[dict[str, Any]]:
     """Per configuration: strengths, weaknesses, opportunities and threats, from its cells and its siblings'.
 
-    Strengths: attacks shown stopped. Weaknesses: claims refuted. Of attacks that do harm, those that another protection
-    of the same stack was shown to stop are opportunities, and the others threats.
+    Strengths: attacks shown stopped. Weaknesses: claims refuted. Of attacks that did what they were meant to, those
+    that another protection of the same stack was shown to stop are opportunities, and the others threats.
     """
     return [_swot(run, one) for one in run.configurations]
 
 
 def _swot(run: AttackRun, one: Configuration) -> dict[str, Any]:
     found = standings(run, one)
-    harmful = [cell for cell in run.row(one) if cell.verdict in looks.HARMFUL]
-    better = {cell.attack: _stopped_by(run, one, cell) for cell in harmful}
+    done = [cell for cell in run.row(one) if side(cell) == "against"]
+    better = {cell.attack: _stopped_by(run, one, cell) for cell in done}
     quadrants = {
-        "strengths": [looks.mark(cell) | {"by": ""} for cell in run.row(one) if cell.verdict is Verdict.STOPPED],
+        "strengths": [looks.mark(cell) | {"by": ""} for cell in run.row(one) if side(cell) == "for"],
         "weaknesses": [looks.mark(cell) | {"by": ""} for cell in found[Standing.REFUTED]],
         "opportunities": [
-            looks.mark(cell) | {"by": _named(better[cell.attack], 3)} for cell in harmful if better[cell.attack]
+            looks.mark(cell) | {"by": _named(better[cell.attack], 3)} for cell in done if better[cell.attack]
         ],
-        "threats": [looks.mark(cell) | {"by": ""} for cell in harmful if not better[cell.attack]],
+        "threats": [looks.mark(cell) | {"by": ""} for cell in done if not better[cell.attack]],
     }
     return {"name": one.name, "quadrants": list(quadrants.items()), "single": SINGLE}
 
