@@ -16,15 +16,17 @@ SAME_DOCUMENTS = frozenset(name for name, stack in MIDDLEWARES.items() if isinst
 
 
 def stacks(run: AttackRun) -> list[str]:
-    """Those of the run that take the same documents; none where there is only one."""
-    found = [name for name in run.middlewares if name in SAME_DOCUMENTS]
+    """Those of the run that were given the same documents; none where there is only one."""
+    documented = {one.middleware for one in run.configurations if one.protected} & SAME_DOCUMENTS
+    found = [name for name in run.middlewares if name in documented]
     return found if len(found) > 1 else []
 
 
 def differences(run: AttackRun) -> Iterator[dict[str, Any]]:
     """A row for each protection and attack whose verdicts differ between such stacks, a mark a stack."""
     compared = stacks(run)
-    chosen = sorted((one for one in run.configurations if one.middleware in compared), key=_documents)
+    protected = (one for one in run.configurations if one.middleware in compared and one.protected)
+    chosen = sorted(protected, key=_documents)
     for _, alike in groupby(chosen, _documents):
         configurations = list(alike)
         for attack in run.attacks:
