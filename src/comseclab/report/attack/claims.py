@@ -37,7 +37,7 @@ LOOKS = {
         "lost instead, or no trial was valid",
     ),
     Standing.NOT_CLAIMED: Look("·", "no document claims that the attack is stopped"),
-    Standing.UNKNOWN: Look("∅", "the laboratory knows no document that speaks of the protection or the attack"),
+    Standing.UNKNOWN: Look("○", "the laboratory knows no document that speaks of the protection or the attack"),
 }
 
 

@@ -117,7 +117,7 @@ def read(path: Path) -> AttackRun:
 
 
 def _damaged(path: Path, why: str) -> LabError:
-    return LabError(f"{path / 'attack.json'} is damaged: {why}", "`comseclab attack --resume` writes it anew")
+    return LabError(f"{path / 'attack.json'} is damaged: {why}", f"`comseclab attack {path} --resume` writes it anew")
 
 
 def anchor(cell: CellRow) -> str:
