@@ -12,7 +12,7 @@ from comseclab.attack.spec import Seen
 from comseclab.attack.verdict import Verdict
 from comseclab.errors import LabError
 from comseclab.middleware.registry import MIDDLEWARES
-from comseclab.report.attack import build, claims, cost, evidence, standards, summary, vendors
+from comseclab.report.attack import build, claims, cost, evidence, looks, standards, summary, vendors
 from comseclab.report.attack.claims import Standing, standing
 from comseclab.report.attack.run import AttackRun, Configuration, read
 
@@ -179,6 +179,23 @@ def test_vendors_differ_where_verdicts_that_say_something_do(tmp_path: Path) -> 
     assert not list(vendors.differences(AttackRun(tmp_path, matrix())))
 
 
+def test_vendors_are_not_compared_without_protection(tmp_path: Path) -> None:
+    other = [
+        cell("cyclonedds", "all-encrypt", "modify", Verdict.SUCCEEDED),
+        cell("cyclonedds", "none", "drop", Verdict.DETECTED),
+    ]
+    run = AttackRun(tmp_path, matrix().model_copy(update={"cells": [*matrix().cells, *other]}))
+    assert [(row["label"], row["attack"]) for row in vendors.differences(run)] == [("all-encrypt", "modify")]
+    bare = AttackRun(tmp_path, matrix().model_copy(update={"cells": [*matrix().cells, other[1]]}))
+    assert vendors.stacks(bare) == []
+
+
+def test_signs_of_verdicts_and_standings_do_not_contradict_each_other() -> None:
+    """One sign in both matrices means the same in both."""
+    shared = {look.mark for look in claims.LOOKS.values()} & {look.mark for look in looks.LOOKS.values()}
+    assert shared == {"✕", "✓", "?"}
+
+
 def test_standards_list_evidence_on_both_sides(run: AttackRun) -> None:
     found = {(one["id"], row["id"]): row for one in standards.mapped(run) for row in one["rows"]}
     assert found["cra", "(e)"]["counts"] == {"for": 3, "against": 2, "open": 0}
@@ -217,13 +234,13 @@ def test_costs_are_geometric_means_and_the_useless_stands_out(run: AttackRun) ->
     assert points["fastdds none"].ratio == 1
     assert points["fastdds all-encrypt"].stopped == 3
     assert {name: point.kind(0.1) for name, point in points.items()} == {
-        "fastdds none": "stops nothing",
-        "fastdds auth": "costs, and stops nothing",
-        "fastdds payload-sign": "stops attacks",
-        "fastdds all-encrypt": "stops attacks",
-        "zenoh none": "stops nothing",
-        "zenoh mtls": "stops attacks",
-        "own cipher": "stops attacks",
+        "fastdds none": "none shown stopped",
+        "fastdds auth": "costs, none shown stopped",
+        "fastdds payload-sign": "attacks shown stopped",
+        "fastdds all-encrypt": "attacks shown stopped",
+        "zenoh none": "none shown stopped",
+        "zenoh mtls": "attacks shown stopped",
+        "own cipher": "attacks shown stopped",
     }
 
 
@@ -242,8 +259,31 @@ def test_the_newest_run_of_the_same_plan_has_the_costs(run: AttackRun) -> None:
 
 def test_costs_of_other_configurations_are_no_chart(run: AttackRun) -> None:
     write_costs(run.path.parent / "20260101T100000-made-up", ratios={("cyclonedds", "auth"): (2.0,)})
-    assert "made-up" in build(run.path).read_text()
+    told = build(run.path).read_text()
+    assert "20260101T100000-made-up has no ratio of a protection that was attacked here." in told
+    assert "No run of this plan beside this one" not in told
     assert not (run.path / "charts").exists()
+
+
+def test_a_chart_of_costs_goes_with_its_costs(run: AttackRun) -> None:
+    asked = write_costs(run.path.parent / "asked", plan="other")
+    build(run.path, asked)
+    other = run.path / "charts" / "other.svg"
+    other.touch()
+    assert len(list((run.path / "charts").glob("cost-protection.*"))) == 3
+    assert "No run of this plan beside this one" in build(run.path).read_text()
+    assert list((run.path / "charts").iterdir()) == [other]
+
+
+@pytest.mark.parametrize(("here", "typed"), [("", "runs/20260102T1"), ("elsewhere", "{root}/runs/20260102T1")])
+def test_the_run_is_repeated_from_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: str, typed: str
+) -> None:
+    folder = write_attacks(tmp_path / "runs" / "20260102T1")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / here)
+    named = typed.format(root=tmp_path)
+    assert f"<pre>comseclab attack {named}\ncomseclab report {named}</pre>" in build(folder).read_text()
 
 
 def test_ratios_of_something_else_are_no_costs(run: AttackRun) -> None:

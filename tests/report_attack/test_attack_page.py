@@ -1,5 +1,6 @@
 """The page of an attack run in a real browser."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,13 @@ def test_everything_is_shown_without_an_error_or_a_request(built: Path, browser:
     assert browser.run("document.querySelector('#chart-cost-protection .wide svg').getBoundingClientRect().width") > 600
     assert browser.console() == []
     assert [url for url in browser.requests() if not url.startswith("data:")] == [built.as_uri()]
+
+
+def test_no_heading_is_missing_between_two_levels(built: Path, browser: Browser) -> None:
+    browser.open(built)
+    levels = browser.run("[...document.querySelectorAll('h1,h2,h3,h4,h5,h6')].map(one => +one.tagName[1])")
+    assert len(set(levels)) == 3
+    assert all(after - before <= 1 for before, after in pairwise(levels))
 
 
 def test_the_matrix_shows_every_cell_by_sign_and_pattern(built: Path, browser: Browser) -> None:

@@ -18,5 +18,9 @@ def build(run: Path, cost: Path | None = None) -> Path:
     """
     data = runs.read(run)
     measured = costs.find(data, cost)
-    write_atomically(data.path / NAME, page(data, measured and costs.figure(data, *measured)))
+    found = costs.figure(data, *measured) if measured else None
+    if found is None:
+        for outdated in (data.path / "charts").glob(f"{costs.NAME}.*"):
+            outdated.unlink()
+    write_atomically(data.path / NAME, page(data, found, measured[0].name if measured else ""))
     return data.path / NAME

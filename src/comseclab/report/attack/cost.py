@@ -22,11 +22,12 @@ BAND, LINE = 34, 23
 """Pixels for the number of a band, and for a line."""
 TICKS = (1.0, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 COLOURS = {colour.token: colour.light for colour in palette.CATEGORIES}
-USELESS = "costs, and stops nothing"
+STOPS, NONE_SHOWN = "attacks shown stopped", "none shown stopped"
+USELESS = "costs, none shown stopped"
 KINDS = {
-    "stops attacks": ("c1", "circle"),
+    STOPS: ("c1", "circle"),
     USELESS: ("c2", "cross"),
-    "stops nothing": ("c0", "diamond"),
+    NONE_SHOWN: ("c0", "diamond"),
 }
 
 
@@ -43,8 +44,8 @@ class Point:
 
     def kind(self, tolerance: float) -> str:
         if self.stopped:
-            return "stops attacks"
-        return USELESS if self.ratio > 1 + tolerance else "stops nothing"
+            return STOPS
+        return USELESS if self.ratio > 1 + tolerance else NONE_SHOWN
 
 
 def find(run: AttackRun, given: Path | None) -> tuple[Path, Summary] | None:

@@ -1,7 +1,9 @@
 """The page: matrix, claims, summaries, standards and evidence in one HTML file that needs nothing else."""
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from comseclab.attack.matrix import CellRow
@@ -13,9 +15,13 @@ from comseclab.report.figures import Figure
 from comseclab.report.frame import documentation, fill, sections
 
 
-def page(run: AttackRun, cost: Figure | None) -> str:
-    """The HTML of the whole page; `cost` is the chart of costs, where the plan was measured too."""
+def page(run: AttackRun, cost: Figure | None, measured: str) -> str:
+    """The HTML of the whole page.
+
+    `cost` is the chart of costs; `measured` names the run they come from, also where it has none of these protections.
+    """
     plan = run.path / "plan.toml"
+    folder = shlex.quote(_typed(run.path))
     stride_names, stride = summary.stride(run)
     return fill(
         "attack.html.j2",
@@ -32,6 +38,7 @@ def page(run: AttackRun, cost: Figure | None) -> str:
         vendors=vendors.stacks(run),
         differences=list(vendors.differences(run)),
         costs=sections([cost]) if cost else [],
+        measured=measured,
         refuted=claims.refuted(run),
         claims=_grid(run, _standing),
         standings=_standings(run),
@@ -42,10 +49,16 @@ def page(run: AttackRun, cost: Figure | None) -> str:
         standards=standards.mapped(run),
         evidence=evidence.groups(run),
         environment=details.machine(run.matrix.environment),
-        again=f"comseclab attack runs/{run.path.name}\ncomseclab report runs/{run.path.name}",
+        again=f"comseclab attack {folder}\ncomseclab report {folder}",
         plan_text=plan.read_text(errors="replace") if plan.is_file() else "",
         documentation=documentation(run.path, "attacks.md"),
     )
+
+
+def _typed(path: Path) -> str:
+    """A run folder as one types it where the page is made."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _subtitle(run: AttackRun) -> str:
