@@ -90,7 +90,7 @@ def test_a_stream_that_failed_by_itself_says_nothing() -> None:
 
 # What programs said.
 
-BEGIN_NS, CLOSING_NS = 2_000_000_000, 5_000_000_000
+BEGIN_NS, ROUND_END_NS, CLOSING_NS = 2_000_000_000, 4_000_000_000, 5_000_000_000
 
 
 def node(folder: Path, *events: dict[str, Any], then: str = "") -> Node:
@@ -128,6 +128,11 @@ def test_only_what_happened_under_attack_was_told(tmp_path: Path) -> None:
         happened("lost", BEGIN_NS, 0),
     )
     assert told(trial_of(node(tmp_path, early, late, empty)), BEGIN_NS) == ["station-subscriber: deadline 4"]
+
+
+def test_deadlines_missed_after_the_last_message_are_nobodys_doing(tmp_path: Path) -> None:
+    after = [happened("deadline", ROUND_END_NS), happened("lost", ROUND_END_NS, 2)]
+    assert told(trial_of(node(tmp_path, *after)), BEGIN_NS) == ["station-subscriber: lost 2"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from comseclab.attack.conduct import AttackedTrial
 
 MOST_TOLD, MOST_REFUSED = 20, 10
+DEADLINE = "deadline"
+"""The kind of an event that the stack tells: a deadline was missed."""
 
 
 def told(trial: "AttackedTrial", begin_ns: int) -> list[str]:
@@ -18,7 +20,7 @@ def told(trial: "AttackedTrial", begin_ns: int) -> list[str]:
     said = []
     for node in trial.nodes:
         said += _refusals(node, begin_ns)
-        said += _events(node, begin_ns)
+        said += _events(node, begin_ns, _round_end_ns(trial))
         if trial.scene.restarted_ns is None and _lost_match(node, begin_ns, _closing_ns(trial)):
             said.append(f"{node.name}: no match left")
     return said[:MOST_TOLD]
@@ -34,14 +36,18 @@ def _refusals(node: Node, begin_ns: int) -> list[str]:
     return [f"{node.name}: {count} messages refused"] if count else []
 
 
-def _events(node: Node, begin_ns: int) -> list[str]:
-    """Lost messages, missed deadlines, rejections. Events that came too many to be kept have no time of their own."""
-    events = node.program.of("transport") if node.program else []
-    return [
-        f"{node.name}: {event['kind']} {event['count']} {event.get('text') or ''}".strip()
-        for event in events
-        if event["count"] and event["at_ns" if "at_ns" in event else "read_ns"] >= begin_ns
-    ]
+def _events(node: Node, begin_ns: int, round_end_ns: int) -> list[str]:
+    """Lost messages, missed deadlines, rejections. Events that came too many to be kept have no time of their own.
+
+    Once the writer has sent its last message, deadlines are missed whether or not anybody attacked.
+    """
+    said = []
+    for event in node.program.of("transport") if node.program else []:
+        at_ns = event["at_ns" if "at_ns" in event else "read_ns"]
+        over = event["kind"] == DEADLINE and at_ns >= round_end_ns
+        if event["count"] and at_ns >= begin_ns and not over:
+            said.append(f"{node.name}: {event['kind']} {event['count']} {event.get('text') or ''}".strip())
+    return said
 
 
 def _lost_match(node: Node, begin_ns: int, end_ns: int) -> bool:
@@ -50,8 +56,12 @@ def _lost_match(node: Node, begin_ns: int, end_ns: int) -> bool:
     return any(event["count"] == 0 and begin_ns <= event["at_ns"] < end_ns for event in events)
 
 
+def _round_end_ns(trial: "AttackedTrial") -> int:
+    return trial.begin_ns + round(trial.spec.round_s * 1e9)
+
+
 def _closing_ns(trial: "AttackedTrial") -> int:
-    return trial.begin_ns + round((trial.spec.round_s + trial.spec.drain_s) * 1e9)
+    return _round_end_ns(trial) + round(trial.spec.drain_s * 1e9)
 
 
 def crashed(nodes: Iterable[Node]) -> dict[str, str]:
