@@ -144,9 +144,11 @@ def machine(tmp_path: Path) -> dict[str, Host]:
     return {name: Host(name, own, f"10.77.0.{number}", "lo", tmp_path) for number, name in enumerate(HOSTS, 1)}
 
 
-def test_by_hand_the_process_of_a_trial_refuses(tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", ["comseclab.attack", "comseclab.trial"])
+@pytest.mark.parametrize("names", [[], ["spec.json", "."], ["a", "b", "c"]], ids=len)
+def test_by_hand_the_process_of_a_trial_refuses(module: str, names: list[str], tmp_path: Path) -> None:
     (tmp_path / "spec.json").write_text("{}")
-    argv = [sys.executable, "-m", "comseclab.attack", str(tmp_path / "spec.json"), str(tmp_path)]
+    argv = [sys.executable, "-m", module, *(str(tmp_path / name) for name in names)]
     with subprocess.Popen(
         argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as child:
@@ -155,7 +157,7 @@ def test_by_hand_the_process_of_a_trial_refuses(tmp_path: Path) -> None:
         assert child.stderr
         said, failed = child.stdout.read(), child.stderr.read()
     assert (code, failed) == (2, "")
-    assert "namespaces of its own" in json.loads(said.splitlines()[-1])["cause"]
+    assert "namespaces of its own" in json.loads(said)["cause"]
 
 
 def test_nobody_is_on_a_path_where_no_testbed_is(tmp_path: Path) -> None:

@@ -19,12 +19,12 @@ from comseclab.trial.launch import BEGUN, WRONG_INPUT
 
 def serve(work: Callable[[str, Path], None]) -> int:
     """Do `work` on the specification's text and the folder, both named on the command line."""
+    if os.getpid() != 1:
+        return _report(LabError("a trial runs in namespaces of its own only", "start it through comseclab"))
     print(BEGUN, flush=True)
     threading.Thread(target=_end_with_input, daemon=True).start()
     spec_path, folder = map(Path, sys.argv[1:])
     try:
-        if os.getpid() != 1:
-            raise LabError("a trial runs in namespaces of its own only", "start it through comseclab")
         mount_tmpfs("/run", "755")
         mount_tmpfs("/dev/shm", "1777")
         work(spec_path.read_text(), folder)
