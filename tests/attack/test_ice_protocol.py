@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from comseclab.attack import icep
+from comseclab.attack import icep, icestorm
 from comseclab.attack.icep import Identity
 
 # As nodes of the laboratory and IceStorm wrote them on a testbed.
@@ -52,6 +52,12 @@ def test_replies_of_icestorm_are_read() -> None:
     assert icep.reply(NO_TOPIC).status == "user exception"
     with pytest.raises(ValueError, match="no reply"):
         icep.reply(RETRIEVE)
+
+
+def test_an_exception_names_no_publisher() -> None:
+    assert icestorm.publisher([icep.reply(TOPIC)]) == Identity("topic./scan", "IceStorm")
+    assert icestorm.publisher([icep.reply(NO_TOPIC)]) is None
+    assert icestorm.publisher(None) is None
 
 
 def test_renumbered_request_keeps_the_rest() -> None:

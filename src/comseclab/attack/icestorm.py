@@ -61,6 +61,13 @@ def ask(scene: "Scene", address: str, port: int, calls: Sequence[Call]) -> list[
     return None
 
 
+def publisher(replies: Sequence[Reply] | None) -> Identity | None:
+    """Whom the broker says to publish to, when it was asked for the topic's publisher; None where it does not say."""
+    if replies and replies[0].status == "ok":
+        return icep.take_identity(replies[0].results)[0]
+    return None
+
+
 def resend(scene: "Scene", address: str, port: int, recorded: Sequence[bytes]) -> None:
     """Send recorded bytes on a fresh connection, as they are, and wait for what becomes of them."""
     try:

@@ -73,7 +73,7 @@ class Ice(Dialect):
         message = _forged(scene)
         topic = Call(icestorm.topic(scene), "getPublisher", idempotent=True)
         replies = icestorm.ask(scene, scene.writer.address, MANAGER_PORT, [topic])
-        publisher = icep.take_identity(replies[0].results)[0] if replies and replies[0].results else topic.target
+        publisher = icestorm.publisher(replies) or topic.target
         icestorm.ask(scene, scene.writer.address, PUBLISH_PORT, [Call(publisher, "push", message)] * FORGED)
         if place := _subscriber(scene):
             address, port, subscriber = place
