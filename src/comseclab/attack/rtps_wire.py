@@ -151,7 +151,7 @@ def data(writer: bytes, number: int, payload: bytes, reader: bytes = ANY) -> Sub
 
 
 def fragments(writer: bytes, number: int, payload: bytes, size: int) -> list[Submessage]:
-    """DATA_FRAGs of `size` bytes each (9.4.5.5); one message of them is to travel in one datagram."""
+    """DATA_FRAGs of `size` bytes each (9.4.5.5), the last one what is left; each may travel in a datagram of its own."""
     return [
         _part(
             DATA_FRAG,
