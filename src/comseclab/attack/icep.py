@@ -16,7 +16,7 @@ TCP, SSL, UDP = 1, 2, 3
 TWOWAY, DATAGRAM = 0, 3
 """How a proxy is called."""
 ENCAPSULATION_BYTES = 6
-"""Its size and version."""
+"""Its size, of which it is part itself, and version."""
 _ENCODING = b"\x01\x01"
 _NORMAL, _IDEMPOTENT = 0, 2
 _STATUS = ("ok", "user exception", "no such object", "no such facet", "no such operation")
@@ -97,6 +97,14 @@ def proxy(target: Identity, kind: int, address: str, port: int) -> bytes:
 
 def encapsulation(content: bytes) -> bytes:
     return struct.pack("<i", ENCAPSULATION_BYTES + len(content)) + _ENCODING + content
+
+
+def take_encapsulation(data: bytes) -> tuple[bytes, bytes]:
+    """What an encapsulation holds, and what follows it. Raises ValueError when the data ends too early."""
+    length = struct.unpack_from("<i", data)[0] if len(data) >= ENCAPSULATION_BYTES else 0
+    if not ENCAPSULATION_BYTES <= length <= len(data):
+        raise ValueError("ends within an encapsulation")
+    return data[ENCAPSULATION_BYTES:length], data[length:]
 
 
 def string(text: str) -> bytes:

@@ -68,13 +68,16 @@ class Scene:
         self.notes.append(f"{time.monotonic_ns()} {text}")
 
     def on_messages(self, act: Callable[[Frame], list[tuple[float, Frame]]]) -> None:
-        """From now on have `act` say what goes on in place of each frame that carries a message of the stream."""
+        """From now on have `act` say what goes on in place of each frame that carries a message of the stream.
+
+        Those that go on just as they came are not counted as targeted.
+        """
 
         def rule(frame: Frame) -> list[tuple[float, Frame]]:
             if not self.dialect.is_message(frame, self):
                 return [(0.0, frame)]
-            self.targeted += 1
             following = act(frame)
+            self.targeted += following != [(0.0, frame)]
             for _, goes_on in following:
                 if goes_on.raw != frame.raw:
                     self._account(goes_on.raw)

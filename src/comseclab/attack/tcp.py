@@ -8,7 +8,7 @@ from comseclab.attack.frame import TCP, Frame
 from comseclab.attack.path import passes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from comseclab.attack.scene import Scene
 
@@ -33,21 +33,23 @@ def reset(scene: "Scene") -> None:
     scene.follow(rule)
 
 
-def substitute(scene: "Scene", recorded: "Sequence[Frame]") -> None:
-    """Put the content of recorded segments, each once, in the place of messages that come now and are as long.
+def substitute(
+    scene: "Scene", recorded: "Sequence[bytes]", renumbered: "Callable[[bytes, bytes], bytes]" = lambda old, _: old
+) -> None:
+    """Put recorded payloads, each once, in the place of messages that come now and are as long.
 
     So old bytes arrive under the sequence numbers that the receiver expects, and the connection goes on.
-    Returns at once.
+    `renumbered`: from the old payload and that in whose place it goes, what goes, as long as both. Returns at once.
     """
     left = list(recorded)
 
     def replaced(frame: Frame) -> "list[tuple[float, Frame]]":
-        size = len(frame.payload)
-        old = next((one for one in left if len(one.payload) == size), None)
+        fresh = frame.payload
+        old = next((one for one in left if len(one) == len(fresh)), None)
         if frame.protocol != TCP or old is None:
             return [(0.0, frame)]
         left.remove(old)
-        return [(0.0, frame.with_payload(old.payload))]
+        return [(0.0, frame.with_payload(renumbered(old, fresh)))]
 
     scene.on_messages(replaced)
 

@@ -33,7 +33,6 @@ class Modify(Attack):
             nonlocal seen
             seen += 1
             if seen % EVERY:
-                scene.targeted -= 1
                 return [(0.0, frame)]
             payload = bytearray(frame.payload)
             place = next((at for at in (payload.find(text), payload.find(binary)) if at >= 0), len(payload) // 2)

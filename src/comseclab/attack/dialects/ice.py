@@ -3,7 +3,7 @@
 import time
 from typing import TYPE_CHECKING, Any
 
-from comseclab.attack import icep, icestorm, tcp
+from comseclab.attack import forged, icep, icestorm, tcp
 from comseclab.attack.base import Rogue
 from comseclab.attack.dialect import Dialect, Prepared, Setting
 from comseclab.attack.frame import TCP, Frame
@@ -87,23 +87,10 @@ class Ice(Dialect):
         """
         recorded = [frame.payload for frame in scene.messages()][:REPLAYED]
         if resequenced and scene.restarted_ns is None:
-            self._put_back(scene, recorded)
+            scene.note(f"{len(recorded)} recorded messages are put in the place of as many new ones")
+            tcp.substitute(scene, recorded, _renumbered)
         elif place := _subscriber(scene):
             icestorm.resend(scene, place[0], place[1], recorded)
-
-    def _put_back(self, scene: "Scene", recorded: list[bytes]) -> None:
-        left = list(reversed(recorded))
-        scene.note(f"{len(left)} recorded messages are put in the place of as many new ones")
-
-        def swap(frame: Frame) -> "Iterable[tuple[float, Frame]]":
-            if not (left and self.is_message(frame, scene) and len(frame.payload) == len(left[-1])):
-                return ((0.0, frame),)
-            old, scene.targeted = left.pop(), scene.targeted + 1
-            if old.startswith(icep.HEADER):
-                old = icep.renumbered(old, icep.number_of(frame.payload))
-            return ((0.0, frame.with_payload(old)),)
-
-        scene.follow(swap)
 
     def silence(self, scene: "Scene", message: str) -> None:
         topic = icestorm.topic(scene)
@@ -184,20 +171,32 @@ def _latest(scene: "Scene") -> Frame | None:
         time.sleep(0.01)
 
 
+def _renumbered(old: bytes, fresh: bytes) -> bytes:
+    """A recorded request as the one in whose place it goes; a TLS record as it is."""
+    both_in_clear = old.startswith(icep.HEADER) and fresh.startswith(icep.HEADER)
+    return icep.renumbered(old, icep.number_of(fresh)) if both_in_clear else old
+
+
 def _forged(scene: "Scene") -> bytes:
     """Parameters of `push`: a message that the path shows, with the attacker's nonce in place of the writer's, or one
     that is nothing but the nonce.
     """
-    genuine, forged = sentinels(scene.spec.trial.nonce), sentinels(scene.spec.forged_nonce)
-    start = icep.string("push") + b"\0" + icep.NO_CONTEXT
+    genuine, own = scene.spec.trial.nonce, scene.spec.forged_nonce
     for frame in reversed(scene.messages()):
-        _, found, parameters = frame.payload.partition(start)
-        if found:
-            for old, new in zip(genuine, forged, strict=True):
-                parameters = parameters.replace(old, new)
-            return parameters[icep.ENCAPSULATION_BYTES :]
-    content = forged[0] * (1 + scene.spec.trial.streams[0].max_size // len(forged[0]))
+        if parameters := _pushed(frame.payload):
+            return forged.with_nonce(parameters, genuine, own)
+    sentinel = sentinels(own)[0]
+    content = sentinel * (1 + scene.spec.trial.streams[0].max_size // len(sentinel))
     return icep.size(len(content)) + content
+
+
+def _pushed(segment: bytes) -> bytes | None:
+    """Parameters of the first `push` in a segment, which may hold more messages behind it; None where none is whole."""
+    _, found, parameters = segment.partition(icep.string("push") + b"\0" + icep.NO_CONTEXT)
+    try:
+        return icep.take_encapsulation(parameters)[0] if found else None
+    except ValueError:
+        return None
 
 
 DIALECT = Ice()

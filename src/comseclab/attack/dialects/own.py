@@ -3,6 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
+from comseclab.attack import forged
 from comseclab.attack.dialect import OWN, Dialect, Prepared, Setting
 from comseclab.attack.frame import UDP, Frame, udp_frame
 from comseclab.middleware.base import Material
@@ -43,12 +44,8 @@ class Own(Dialect):
 
         And have the attacker's own node learn of the subscriber, by a copy of each datagram that goes to the writer.
         """
-        nonce, forged = scene.spec.trial.nonce, scene.spec.forged_nonce
-        marks = ((nonce.encode(), forged.encode()), (bytes.fromhex(nonce), bytes.fromhex(forged)))
         for frame in scene.messages()[-FORGED_MESSAGES:]:
-            payload = frame.payload
-            for mark, instead in marks:
-                payload = payload.replace(mark, instead)
+            payload = forged.with_nonce(frame.payload, scene.spec.trial.nonce, scene.spec.forged_nonce)
             if frame.protocol == UDP and payload != frame.payload:
                 scene.inject_on_path(frame.with_payload(payload))
         scene.follow(partial(_introduce, scene))

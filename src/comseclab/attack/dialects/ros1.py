@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from xmlrpc.client import Binary
 
-from comseclab.attack import tcp
+from comseclab.attack import forged, tcp
 from comseclab.attack.dialect import Dialect, Prepared, Setting
 from comseclab.attack.dialects import ros1_graph as graph
 from comseclab.attack.dialects.ros1_publisher import FIRST, FURTHER, UDPROS, Impostor, header_of
@@ -69,7 +69,7 @@ class Ros1(Dialect):
         if scene.spec.trial.factors.reliability == "best-effort":
             self._interleave(scene, recorded, resequenced=resequenced)
         elif resequenced:
-            tcp.substitute(scene, [frame for frames in recorded for frame in frames])
+            tcp.substitute(scene, [frame.payload for frames in recorded for frame in frames])
         else:
             Impostor(scene, [content(frames) for frames in recorded]).register(graph.learn(scene))
 
@@ -97,12 +97,9 @@ class Ros1(Dialect):
     def hijack(self, scene: "Scene") -> None:
         """Sign the genuine publisher off at the master, and on one that forges from what was recorded."""
         genuine, own = scene.spec.trial.nonce, scene.spec.forged_nonce
-        forged = [
-            content(frames).replace(genuine.encode(), own.encode()).replace(bytes.fromhex(genuine), bytes.fromhex(own))
-            for frames in whole(scene.messages())
-        ]
+        messages = [forged.with_nonce(content(frames), genuine, own) for frames in whole(scene.messages())]
         topic = graph.learn(scene)
-        impostor = Impostor(scene, forged)
+        impostor = Impostor(scene, messages)
         api = graph.uri(topic.publisher_api)
         graph.call(scene, topic.master, "unregisterPublisher", topic.publisher, topic.name, api)
         scene.note(f"signed {topic.publisher} off at the master")

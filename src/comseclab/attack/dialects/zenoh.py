@@ -130,7 +130,6 @@ class _Substitute:
         current = frame.payload
         fitting = [payload for payload in self._old if len(payload) == len(current)]
         if self._seen % EVERY or not fitting:
-            self._scene.targeted -= 1
             return [(0.0, frame)]
         old = fitting[self._seen // EVERY % len(fitting)]
         begin = 0
