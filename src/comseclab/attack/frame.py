@@ -69,6 +69,12 @@ class Frame:
         """Of the TCP header; 0 where there is none."""
         return self.raw[14 + self._header + 13] if self.protocol == TCP else 0
 
+    @property
+    def tcp_number(self) -> int:
+        """The sequence number of a TCP segment. Only of what is one."""
+        number: int = struct.unpack_from(">I", self.raw, 14 + self._header + 4)[0]
+        return number
+
     def with_payload(self, payload: bytes) -> "Frame":
         """The same frame with another payload, lengths and checksums corrected. It must be UDP, or keep its length."""
         head = bytearray(self.raw[: self._payload_at])

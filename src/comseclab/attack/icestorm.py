@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from comseclab.attack import icep
+from comseclab.attack import icep, tcp
 from comseclab.attack.icep import Identity, Reply
 from comseclab.protection import tls
 from comseclab.testbed.network import FILES
@@ -123,22 +123,10 @@ def _call(scene: "Scene", connection: socket.socket, number: int, call: Call) ->
 
 def _receive(connection: socket.socket) -> bytes:
     """The next message. Raises OSError when none comes and ValueError for what is none of Ice's."""
-    header = _exactly(connection, icep.HEADER_BYTES)
+    header = tcp.exactly(connection, icep.HEADER_BYTES)
     if not header.startswith(icep.HEADER):
         raise ValueError(f"it answers {header[:5].hex()}, which is not Ice")
     (length,) = struct.unpack_from("<i", header, 10)
     if not icep.HEADER_BYTES <= length <= MOST_BYTES:
         raise ValueError(f"a message of {length} bytes")
-    return header + _exactly(connection, length - icep.HEADER_BYTES)
-
-
-def _exactly(connection: socket.socket, count: int) -> bytes:
-    got = b""
-    while len(got) < count:
-        part = connection.recv(count - len(got))
-        if not part:
-            if got:
-                raise ValueError(f"it answers {got.hex()} and hangs up")
-            raise ConnectionError("it hangs up")
-        got += part
-    return got
+    return header + tcp.exactly(connection, length - icep.HEADER_BYTES)

@@ -9,6 +9,7 @@ from comseclab.attack.path import passes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from socket import socket
 
     from comseclab.attack.scene import Scene
 
@@ -52,6 +53,17 @@ def substitute(
         return [(0.0, frame.with_payload(renumbered(old, fresh)))]
 
     scene.on_messages(replaced)
+
+
+def exactly(connection: "socket", size: int) -> bytes:
+    """The next `size` bytes. Raises ConnectionError when the other side ends before, TimeoutError when none come."""
+    received = b""
+    while len(received) < size:
+        more = connection.recv(size - len(received))
+        if not more:
+            raise ConnectionError(f"it says {received.hex()} and hangs up" if received else "it hangs up")
+        received += more
+    return received
 
 
 def reset_of(segment: Frame) -> Frame:

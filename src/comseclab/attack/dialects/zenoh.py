@@ -1,7 +1,6 @@
 """Zenoh 1.x: sessions over TCP, TLS and QUIC, and rights by the common name in a certificate."""
 
 import secrets
-import struct
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from comseclab.attack import tcp
 from comseclab.attack.base import Rogue
 from comseclab.attack.dialect import Dialect, Prepared, Setting
 from comseclab.attack.dialects import zenoh_session as session
-from comseclab.attack.frame import TCP, UDP, Frame, udp_frame
+from comseclab.attack.frame import TCP, TCP_SYN, UDP, Frame, udp_frame
 from comseclab.attack.path import passes
 from comseclab.middleware import zenoh
 from comseclab.middleware.base import Material, Place
@@ -30,7 +29,6 @@ FULL_PACKET = 1000
 
 CONNECTION_ID = 8
 """Bytes; of the identifiers that Zenoh's QUIC chooses. Only a datagram that bears one gets to its connection."""
-SYN = 0x02
 EVERY = 4
 """One message in so many is replaced by an old one."""
 REPLAYED = 40
@@ -173,11 +171,10 @@ def _said(seen: Sequence[Frame], sender: str, receiver: str) -> bytes:
     for frame in list(seen):
         if frame.protocol != TCP or (frame.source[0], frame.destination[0]) != (sender, receiver):
             continue
-        number, flags = struct.unpack_from(">I", frame.raw, 38)[0], frame.raw[47]
-        if first is None and flags & SYN:
-            first = frame.source[1], frame.destination[1], number + 1
+        if first is None and frame.tcp_flags & TCP_SYN:
+            first = frame.source[1], frame.destination[1], frame.tcp_number + 1
         if first and (frame.source[1], frame.destination[1]) == first[:2] and frame.payload:
-            said.setdefault((number - first[2]) % (1 << 32), frame.payload)
+            said.setdefault((frame.tcp_number - first[2]) % (1 << 32), frame.payload)
     stream = b""
     for at in sorted(said):
         if at > len(stream):

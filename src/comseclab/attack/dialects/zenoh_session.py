@@ -10,6 +10,8 @@ import socket
 import struct
 from collections.abc import Callable, Iterator
 
+from comseclab.attack.tcp import exactly
+
 INIT, OPEN, CLOSE, FRAME, PUSH = 1, 2, 3, 5, 0x1D
 KIND, ACKNOWLEDGES, SIZES, EXTENDED = 0x1F, 0x20, 0x40, 0x80
 """Of a message's first byte: its kind, and flags."""
@@ -124,14 +126,4 @@ def _cookie(answer: bytes) -> bytes:
 
 
 def _receive(connection: socket.socket) -> bytes:
-    return _exactly(connection, struct.unpack("<H", _exactly(connection, 2))[0])
-
-
-def _exactly(connection: socket.socket, size: int) -> bytes:
-    received = b""
-    while len(received) < size:
-        more = connection.recv(size - len(received))
-        if not more:
-            raise ConnectionError("the connection was closed")
-        received += more
-    return received
+    return exactly(connection, struct.unpack("<H", exactly(connection, 2))[0])
