@@ -68,7 +68,7 @@ def test_a_dry_run_makes_nothing(plan: Path) -> None:
         (["run", "small.toml", "--only", "link=wifi"], 'no link "wifi"'),
         (["run", "small.toml", "--topic", "/scan"], "--recording"),
         (["run", "small.toml", "--recording", "absent.mcap"], "absent.mcap"),
-        (["run", "small.toml", "--resume"], "no run of the plan small"),
+        (["run", "small.toml", "--resume"], "no run small"),
         (["run", "small.toml", "--out", "small.toml"], "small.toml"),
         (["report", "."], "not a run folder"),
         (["test"], "checkout"),

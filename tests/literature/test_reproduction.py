@@ -108,7 +108,7 @@ def test_a_run_without_cells_of_the_study_is_refused(study: Study, tmp_path: Pat
 
 
 def test_the_plan_is_the_study(study: Study) -> None:
-    chosen = selection.select(study, quick=True, today=False, mtu_1500=False, filtered=None)
+    chosen = selection.select(study, quick=True, today=False, mtu_1500=False, filters=())
     factors = {tuple(getattr(case.factors, name) for name in FACTORS) for case in chosen.cases}
     wanted = {(one.middleware, one.reliability, one.protection, network.link, sensor.id, one.settings)
               for one in study.configurations for network in study.networks for sensor in study.sensors}  # fmt: skip
@@ -119,7 +119,7 @@ def test_the_plan_is_the_study(study: Study) -> None:
 
 
 def test_what_can_be_added(study: Study) -> None:
-    chosen = selection.select(study, quick=False, today=True, mtu_1500=True, filtered=None)
+    chosen = selection.select(study, quick=False, today=True, mtu_1500=True, filters=())
     assert len(chosen.cases) == (9 + 8) * (3 + 2) * 3
     assert {case.factors.link for case in chosen.cases} >= {"ethernet", "wifi"}
     assert {"cyclonedds", "zenoh"} <= {case.factors.middleware for case in chosen.cases}

@@ -119,9 +119,9 @@ def test_a_shipped_plan_survives_json(name: str) -> None:
 def test_only_keeps_what_it_names() -> None:
     plan = load_plan(shipped_plan("demo"))
     cases = expand(plan)
-    assert len(only(plan, cases, "link=wifi")) == 2
-    assert len(only(plan, cases, "link=wifi,link=ethernet,workload=scan")) == 4
-    assert [case.factors.protection for case in only(plan, cases, "link=wifi, protection=none")] == ["none"]
+    assert len(only(plan, cases, ["link=wifi"])) == 2
+    assert len(only(plan, cases, ["link=wifi,link=ethernet", "workload=scan"])) == 4
+    assert [case.factors.protection for case in only(plan, cases, ["link=wifi, protection=none"])] == ["none"]
 
 
 @pytest.mark.parametrize(
@@ -129,6 +129,7 @@ def test_only_keeps_what_it_names() -> None:
     [
         ("lnk=wifi", '--only: no factor "lnk"; did you mean "link"?'),
         ("wifi", '--only: no factor "wifi"; known: middleware'),
+        ("link", "--only: link lacks its level (write link="),
         ("link=wfi", '--only: the plan has no link "wfi"; did you mean "wifi"?'),
         ("link=wifi,workload=image", "--only link=wifi,workload=image leaves no case"),
         ("protection=sros2-default", "lacks its baseline protection=none (add protection=none to --only)"),
@@ -137,5 +138,5 @@ def test_only_keeps_what_it_names() -> None:
 def test_only_explains_what_it_cannot_do(text: str, said: str) -> None:
     plan = load_plan(shipped_plan("demo"))
     with pytest.raises(LabError) as caught:
-        only(plan, expand(plan), text)
+        only(plan, expand(plan), [text])
     assert said in str(caught.value)

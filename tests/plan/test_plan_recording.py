@@ -54,7 +54,7 @@ def test_each_topic_becomes_a_workload(recording: Path) -> None:
     plan = with_recording(load_plan(shipped_plan("demo")), recording, ["/cmd_vel", "/arm/cmd_vel"], each_topic=True)
     assert list(plan.workloads) == ["cmd-vel", "arm-cmd-vel"]
     assert len(expand(plan)) == 12
-    assert len(only(plan, expand(plan), "workload=cmd-vel")) == 6
+    assert len(only(plan, expand(plan), ["workload=cmd-vel"])) == 6
 
 
 def test_a_plan_with_a_recording_survives_json(recording: Path) -> None:

@@ -15,7 +15,7 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Under 45 minutes, with wider intervals.")] = False,
     today: Annotated[bool, typer.Option("--today", help="Add Cyclone DDS and Zenoh.")] = False,
     mtu_1500: Annotated[bool, typer.Option("--mtu-1500", help="Add the links with frames of 1500 B.")] = False,
-    only: Annotated[str | None, typer.Option(help="Only these cells, as link=localhost,workload=scan.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Only these cells, as link=localhost,workload=scan.")] = None,
     out: Annotated[Path, typer.Option(help="Where run folders go.")] = Path("runs"),
     resume: Annotated[bool, typer.Option("--resume", help="Continue the newest reproduction of this kind.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the cells and the expected time only.")] = False,
@@ -50,7 +50,7 @@ def reproduce(
         work = laboratory.reopen(newest_run(selection.plan_name(chosen, quick=quick), out))
         selected = selection.Selection(work.plan, work.cases, "")
     else:
-        selected = selection.select(chosen, quick=quick, today=today, mtu_1500=mtu_1500, filtered=only)
+        selected = selection.select(chosen, quick=quick, today=today, mtu_1500=mtu_1500, filters=only or ())
     if dry_run:
         from comseclab.cli.cases import show_cases
 

@@ -15,7 +15,7 @@ def run(
     recording: Annotated[Path | None, typer.Option(help="Send this recording (MCAP, .db3, .bag) instead.")] = None,
     topic: Annotated[list[str] | None, typer.Option(help="A topic of the recording; may be given again.")] = None,
     each_topic: Annotated[bool, typer.Option("--each-topic", help="A case a topic, not all in one trial.")] = False,
-    only: Annotated[str | None, typer.Option(help="Only these cases, as link=wifi,protection=none.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Only these cases, as link=wifi,protection=none.")] = None,
     out: Annotated[Path, typer.Option(help="Where run folders go.")] = Path("runs"),
     resume: Annotated[bool, typer.Option("--resume", help="Continue the newest run of this plan.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the cases and the expected time only.")] = False,
@@ -59,7 +59,7 @@ def run(
 
 
 def choose(
-    path: Path, recording: Path | None, topics: list[str], each_topic: bool, only: str | None
+    path: Path, recording: Path | None, topics: list[str], each_topic: bool, only: list[str] | None
 ) -> "tuple[Plan, Sequence[Case], str]":
     """The plan as the options change it, the cases they leave, and the plan's text as given."""
     from comseclab import plan as plans
@@ -68,7 +68,7 @@ def choose(
     if recording is not None:
         plan = plans.with_recording(plan, recording, topics, each_topic=each_topic)
     cases = plans.expand(plan)
-    return plan, plans.only(plan, cases, only) if only is not None else cases, path.read_text()
+    return plan, plans.only(plan, cases, only) if only else cases, path.read_text()
 
 
 def run_to_resume(plan: Path, out: Path) -> Path:
@@ -81,8 +81,9 @@ def run_to_resume(plan: Path, out: Path) -> Path:
 def newest_run(name: str, out: Path, holds: str = "plan.json") -> Path:
     """The newest run folder in `out` of the plan of that name, with such a file. Raises LabError when there is none."""
     from comseclab.errors import LabError
+    from comseclab.results.store import RunFolder
 
-    runs = sorted(folder for folder in out.glob(f"*-{name}") if (folder / holds).is_file())
+    runs = [path for path in RunFolder.all_of(out, name) if (path / holds).is_file()]
     if not runs:
-        raise LabError(f"no run of the plan {name} in {out}", "run it without --resume")
+        raise LabError(f"no run {name} in {out}", "begin one without --resume")
     return runs[-1]

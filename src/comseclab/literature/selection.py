@@ -36,8 +36,8 @@ def plan_name(study: Study, *, quick: bool) -> str:
     return f"{study.id}-quick" if quick else study.id
 
 
-def select(study: Study, *, quick: bool, today: bool, mtu_1500: bool, filtered: str | None) -> Selection:
-    """The cases of the study; `today` adds stacks, `mtu_1500` links, `filtered` leaves only some (as `run --only`).
+def select(study: Study, *, quick: bool, today: bool, mtu_1500: bool, filters: Sequence[str]) -> Selection:
+    """The cases of the study; `today` adds stacks, `mtu_1500` links, `filters` leave only some (as `run --only`).
 
     Raises LabError when a stack is missing: which cells to leave out is the user's choice.
     """
@@ -53,8 +53,8 @@ def select(study: Study, *, quick: bool, today: bool, mtu_1500: bool, filtered: 
         links = [*plan.factors.link, *(network.link for network in study.mtu_1500)]
         plan = plan.model_copy(update={"factors": plan.factors.model_copy(update={"link": links})})
     cases = expand(plan)
-    if filtered is not None:
-        cases = only(plan, cases, filtered)
+    if filters:
+        cases = only(plan, cases, filters)
     _check_stacks(cases)
     return Selection(plan, cases, _told(texts, quick=quick, today=today, mtu_1500=mtu_1500))
 

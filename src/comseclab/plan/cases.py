@@ -64,30 +64,32 @@ def expand(plan: Plan) -> list[Case]:
     return cases
 
 
-def only(plan: Plan, cases: Sequence[Case], text: str) -> list[Case]:
-    """The cases a filter such as "link=wifi,protection=none" keeps; a factor named twice keeps both levels.
+def only(plan: Plan, cases: Sequence[Case], filters: Sequence[str]) -> list[Case]:
+    """The cases that filters such as "link=wifi,protection=none" keep; a factor named twice keeps both levels.
 
-    Raises LabError when the filter cannot be read, leaves nothing, or leaves a case without its baseline.
+    Raises LabError when a filter cannot be read, nothing is left, or a case is left without its baseline.
     """
-    kept = matching(cases, text)
+    kept = matching(cases, filters)
     _check_baselines(kept, plan, f"add {plan.comparison.factor}={plan.comparison.baseline} to --only")
     return kept
 
 
-def matching(cases: Sequence[Case], text: str) -> list[Case]:
+def matching(cases: Sequence[Case], filters: Sequence[str]) -> list[Case]:
     """As `only`, whether baselines are kept or not."""
     wanted: dict[str, list[str]] = {}
-    for part in text.split(","):
-        factor, _, level = part.strip().partition("=")
+    for part in ",".join(filters).split(","):
+        factor, equals, level = part.strip().partition("=")
         if factor not in Factors.model_fields:
             raise LabError(f'--only: no factor "{factor}"; {nearest(factor, list(Factors.model_fields))}')
         present = list(dict.fromkeys(str(getattr(case.factors, factor)) for case in cases))
+        if not equals:
+            raise LabError(f"--only: {factor} lacks its level", f"write {factor}={present[0]}")
         if level not in present:
             raise LabError(f'--only: the plan has no {factor} "{level}"; {nearest(level, present)}')
         wanted.setdefault(factor, []).append(level)
     kept = [case for case in cases if all(getattr(case.factors, key) in values for key, values in wanted.items())]
     if not kept:
-        raise LabError(f"--only {text} leaves no case", "--dry-run lists them")
+        raise LabError(f"--only {','.join(filters)} leaves no case", "--dry-run lists them")
     return kept
 
 

@@ -33,7 +33,7 @@ class RunFolder:
     @classmethod
     def create(cls, out: Path, plan_name: str) -> "RunFolder":
         """Make a fresh folder and point `<out>/latest` to it. Raises LabError when `out` cannot be written."""
-        name = f"{datetime.now():%Y%m%dT%H%M%S}-{re.sub(r'[^A-Za-z0-9._-]+', '-', plan_name)}"
+        name = f"{datetime.now():%Y%m%dT%H%M%S}-{_as_name(plan_name)}"
         run = cls(out / name)
         try:
             (run.path / "trials").mkdir(parents=True, exist_ok=False)
@@ -45,6 +45,12 @@ class RunFolder:
                 f"cannot make a run folder in {out}: {error.strerror}", "choose another with --out"
             ) from None
         return run
+
+    @staticmethod
+    def all_of(out: Path, plan_name: str) -> list[Path]:
+        """The run folders of a plan, oldest first."""
+        named = re.compile(rf"\d{{8}}T\d{{6}}-{re.escape(_as_name(plan_name))}")
+        return sorted(path for path in out.glob("*") if named.fullmatch(path.name))
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
@@ -89,3 +95,7 @@ class RunFolder:
         for folder in (self.path / "trials").iterdir():
             if not (folder / "record.json").is_file():
                 shutil.rmtree(folder)
+
+
+def _as_name(plan_name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", plan_name)
