@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from comseclab import laboratory
 from comseclab.attack import matrix, run
 from comseclab.attack.campaign import jobs
-from comseclab.attack.cells import cells
+from comseclab.attack.cells import cells, chosen, configurations
 from comseclab.attack.dialect import OWN, dialect_of, dialects
 from comseclab.attack.matrix import CellRow
 from comseclab.attack.registry import ATTACKS
@@ -83,10 +84,47 @@ def test_the_filter_reaches_the_controls_that_the_plan_does_not_name() -> None:
     plan = plan_of(
         comparison={"factor": "link", "baseline": "direct"}, factors={"protection": "auth", "link": "direct"}
     )
-    assert [case.factors.protection for case in run.chosen(plan, "protection=none")] == ["none"]
-    assert [case.factors.protection for case in run.chosen(plan, "protection=auth")] == ["auth"]
+    cases = configurations(plan, expand(plan))
+    assert [case.factors.protection for case in chosen(cases, ["protection=none"])] == ["none"]
+    assert [case.factors.protection for case in chosen(cases, ["protection=auth"])] == ["auth"]
+    assert chosen(cases, ["protection=auth", "protection=none"]) == cases
     with pytest.raises(LabError, match='did you mean "none"'):
-        run.chosen(plan, "protection=non")
+        chosen(cases, ["protection=non"])
+    with pytest.raises(LabError, match="attacks have a link of their own"):
+        chosen(cases, ["link=direct"])
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ({"attack": {"attacks": "replay", "require": "modify"}}, '"modify" is tried on no protected configuration'),
+        ({"factors": {"middleware": "ros1"}, "attack": {"attacks": "insider-publish"}}, "nothing to try: insider"),
+        ({"attack": {"workload": "image"}}, "need several frames"),
+    ],
+)
+def test_a_matrix_that_would_say_nothing_is_refused(tables: dict[str, Any], said: str) -> None:
+    plan = plan_of(**{"factors": {"protection": ["none", "auth"]}, **tables})
+    with pytest.raises(LabError, match=said):
+        run.planned(plan, configurations(plan, expand(plan)))
+
+
+def test_without_a_protected_configuration_nothing_is_required() -> None:
+    plan = plan_of(factors={"protection": ["none", "auth"]}, attack={"require": "modify"})
+    bare = chosen(configurations(plan, expand(plan)), ["protection=none"])
+    assert run.planned(plan, bare)
+
+
+def test_what_a_timed_run_measured_can_be_attacked(tmp_path: Path) -> None:
+    plan = plan_of(factors={"protection": ["none", "auth"], "link": ["wifi", "direct"]})
+    cases = [case for case in expand(plan) if case.factors.link == "wifi"]
+    measured = laboratory.begin(plan, cases, "the plan's text", tmp_path)
+    again, attacked, text = run.saved(measured.run.path)
+    assert (again, text) == (plan, "the plan's text")
+    work = run.begin(again, attacked, text, tmp_path)
+    assert {cell.case.factors.protection for cell in work.cells} == {"none", "auth"}
+    assert run.reopen(work.run.path).cells == work.cells
+    latest = tmp_path / "latest"
+    assert run.reopen(latest).run.path == work.run.path.resolve()
 
 
 def test_a_stack_that_nobody_knows_is_attacked_as_one_s_own() -> None:
@@ -122,6 +160,9 @@ def row(attack: str, verdict: Verdict, base: str = "all-encrypt") -> CellRow:
         ([row("modify", Verdict.DISRUPTED), row("replay", Verdict.INVALID)], ["modify"], 1),
         ([row("modify", Verdict.SUCCEEDED, "none"), row("modify", Verdict.STOPPED)], ["modify"], 0),
         ([row("modify", Verdict.NOT_SHOWN)], ["modify"], 3),
+        ([row("modify", Verdict.STOPPED), row("flood", Verdict.NOT_SHOWN)], ["modify"], 0),
+        ([row("modify", Verdict.STOPPED), row("flood", Verdict.NOT_SHOWN)], [], 3),
+        ([row("modify", Verdict.STOPPED), row("flood", Verdict.INVALID)], ["modify"], 3),
         ([row("modify", Verdict.INVALID, "none")], [], 3),
         ([row("modify", Verdict.NOT_APPLICABLE)], ["modify"], 0),
     ],

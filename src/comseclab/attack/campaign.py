@@ -15,7 +15,7 @@ from comseclab.attack.launch import run_attacked
 from comseclab.attack.spec import Arm, AttackRecord, AttackSpec
 from comseclab.attack.verdict import Judged, judge
 from comseclab.errors import LabError
-from comseclab.plan import Plan, Trials
+from comseclab.plan import Trials
 from comseclab.results.store import RunFolder
 from comseclab.trial.launch import terminate_as_exception
 
@@ -57,8 +57,8 @@ def jobs(cells: Sequence[Cell], repetitions: int) -> list[Job]:
 class AttackCampaign:
     """Runs jobs; what the run folder holds already is not run again."""
 
-    def __init__(self, plan: Plan, trials: Trials, run: RunFolder, watcher: Watcher) -> None:
-        self._plan, self._trials, self._run, self._watcher = plan, trials, run, watcher
+    def __init__(self, trials: Trials, run: RunFolder, watcher: Watcher) -> None:
+        self._trials, self._run, self._watcher = trials, run, watcher
         self._cancel = threading.Event()
         self._telling = threading.Lock()
         self._left = 0
@@ -115,7 +115,7 @@ class AttackCampaign:
             raise LabError(f"{path} is damaged: {error}", "remove that trial's folder and resume the run") from None
 
     def _spec(self, job: Job, attempt: int) -> AttackSpec:
-        dice = random.Random(f"{self._plan.plan.seed} {job.id} {attempt}")
+        dice = random.Random(f"{self._trials.plan.plan.seed} {job.id} {attempt}")
         seed, nonce, forged = dice.getrandbits(48), f"{dice.getrandbits(64):016x}", f"{dice.getrandbits(64):016x}"
         trial = self._trials.spec(job.cell.case, number=job.number, pair=0, seed=seed, nonce=nonce)
         changes = {

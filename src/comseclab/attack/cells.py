@@ -9,7 +9,7 @@ from comseclab.attack.registry import ATTACKS
 from comseclab.attack.scene import ATTACKER, BYSTANDER
 from comseclab.attack.spec import Arm
 from comseclab.errors import LabError
-from comseclab.plan import Case, Plan, levels
+from comseclab.plan import Case, Plan, levels, matching
 from comseclab.plan.schema import Stream, nearest
 from comseclab.testbed.profile import LinkProfile
 from comseclab.trial.spec import ProtectionSpec, Scheduling
@@ -17,6 +17,8 @@ from comseclab.trial.spec import ProtectionSpec, Scheduling
 LINK = LinkProfile(name="attack", mtu=16384)
 """A plain switch. Frames hold a whole message each, so that an adversary need not put fragments together."""
 ALL = "all"
+SET_BY_ATTACKS = frozenset(("link", "workload", "pattern"))
+"""Factors whose levels in the plan play no part."""
 NOT_TIMED = Scheduling(lock_memory=False, switch_fifo_priority=None)
 
 
@@ -107,6 +109,14 @@ def configurations(plan: Plan, cases: Sequence[Case]) -> list[Case]:
             )
             found.setdefault(made.id, made)
     return sorted(found.values(), key=lambda case: (case.factors.middleware, case.protection.base != "none"))
+
+
+def chosen(cases: Sequence[Case], filters: Sequence[str]) -> list[Case]:
+    """The configurations that filters as "protection=all-encrypt" keep. Raises LabError where none can be meant."""
+    named = {part.partition("=")[0].strip() for part in ",".join(filters).split(",")}
+    if theirs := sorted(named & SET_BY_ATTACKS):
+        raise LabError(f"--only: attacks have a {theirs[0]} of their own", "leave it out")
+    return matching(cases, filters)
 
 
 def _chosen(plan: Plan) -> list[Attack]:

@@ -43,7 +43,7 @@ class CellRow(Record):
     race: bool = Field(description="whether repetitions differ")
     harm: dict[str, float] = Field(description="of attacks whose success is harm: how much")
     evidence: list[str] = Field(description="folders of its trials, relative to the run folder")
-    again: str = Field(description="the command that repeats just this cell and its control")
+    again: str = Field(description="the command that repeats just this cell and its control; none where none was tried")
 
 
 class Matrix(Record):
@@ -60,9 +60,12 @@ class Matrix(Record):
         """Of a run folder. Raises LabError when there is none, or it is damaged."""
         try:
             return cls.model_validate_json((folder / NAME).read_text())
-        except (OSError, ValidationError) as error:
-            remedy = "`comseclab attack --resume` writes it"
-            raise LabError(f"{folder / NAME} cannot be read: {error}", remedy) from None
+        except OSError as error:
+            cause = f"{folder / NAME} cannot be read: {error.strerror}"
+        except ValueError as error:
+            first = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+            cause = f"{folder / NAME} is damaged: {first}"
+        raise LabError(cause, f"`comseclab attack {folder} --resume` writes it anew")
 
 
 def schema() -> dict[str, Any]:
@@ -84,7 +87,12 @@ UNDECIDED = (Verdict.NOT_SHOWN, Verdict.INVALID)
 
 
 def exit_code(cells: Sequence[CellRow], required: Sequence[str]) -> int:
-    """0 fine; 1 a required verdict does not hold; 3 cells are invalid or not shown."""
+    """0 fine; 1 a required verdict does not hold; 3 cells are invalid, or not shown though one must know.
+
+    Where the plan requires attacks to be stopped, of these alone one must know.
+    """
     if broken(cells, required):
         return 1
-    return 3 if any(cell.verdict in UNDECIDED for cell in cells) else 0
+    unknown = [cell for cell in cells if not required or (cell.attack in required and cell.base != "none")]
+    invalid = any(cell.verdict is Verdict.INVALID for cell in cells)
+    return 3 if invalid or any(cell.verdict is Verdict.NOT_SHOWN for cell in unknown) else 0

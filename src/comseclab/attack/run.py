@@ -2,6 +2,7 @@
 
 import shlex
 import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,10 @@ from comseclab.attack.matrix import CellRow, Described, Matrix
 from comseclab.attack.verdict import Judged, Verdict
 from comseclab.errors import LabError
 from comseclab.places import native_programs
-from comseclab.plan import Case, Plan, Trials, check_installed, expand, matching, stacks
+from comseclab.plan import Case, Plan, Trials, check_installed, expand, stacks
 from comseclab.results import environment
 from comseclab.results.store import RunFolder, write_atomically
+from comseclab.trial.spec import StreamSpec
 from comseclab.workload.spool import Spools
 
 PLAN = "attack-plan.json"
@@ -40,15 +42,26 @@ class AttackWork:
         return jobs(self.cells, self.plan.attack.repetitions)
 
 
-def chosen(plan: Plan, only: str | None) -> list[Case]:
-    """The plan's configurations, those that a filter as `protection=all-encrypt` keeps."""
-    found = configurations(plan, expand(plan))
-    return matching(found, only) if only else found
+def planned(plan: Plan, cases: Sequence[Case]) -> list[Cell]:
+    """The plan's matrix. Raises LabError for a name that nobody knows, and for one that could not be carried out."""
+    made = cells(plan, cases)
+    tried = [cell for cell in made if cell.refusal is None]
+    if not tried:
+        raise LabError(f"nothing to try: {made[0].title}: {made[0].refusal}", "choose other attacks or configurations")
+    met = {cell.attack.name for cell in tried if cell.protected}
+    for name in plan.attack.require if any(cell.protected for cell in made) else ():
+        if name not in met:
+            raise LabError(
+                f'[attack] require: "{name}" is tried on no protected configuration',
+                "have it tried, or take it out of require",
+            )
+    _check_size(plan, tried)
+    return made
 
 
 def begin(plan: Plan, cases: Sequence[Case], plan_text: str, out: Path) -> AttackWork:
     """Make a run folder for the plan's matrix. Raises LabError when a stack is missing or `out` cannot be written."""
-    made = cells(plan, cases)
+    made = planned(plan, cases)
     check_installed([cell.case for cell in made])
     run = RunFolder.create(out, f"{plan.plan.name}-attack")
     write_atomically(run.path / "plan.toml", plan_text)
@@ -66,15 +79,16 @@ def saved(path: Path) -> tuple[Plan, list[Case], str]:
         plan = Plan.model_validate(content["plan"])
     except ValidationError as error:
         raise LabError(f"{path / name}: {error.errors()[0]['msg']}", "begin a new run") from None
-    expanded = expand(plan)
-    if name == PLAN:
-        expanded = configurations(plan, expanded)
     kept = set(content["cases"])
-    return plan, [case for case in expanded if case.id in kept], (path / "plan.toml").read_text()
+    attacked = configurations(plan, expand(plan))
+    measured = configurations(plan, [case for case in expand(plan) if case.id in kept])
+    cases = [case for case in attacked if case.id in kept] if name == PLAN else measured
+    return plan, cases, (path / "plan.toml").read_text()
 
 
 def reopen(path: Path) -> AttackWork:
     """The work of a run folder that is not finished. Raises LabError when it cannot be taken up."""
+    path = path.resolve()
     if not (path / PLAN).is_file():
         raise LabError(f"{path} holds no attacks", "give a run folder that `comseclab attack` made")
     plan, cases, _ = saved(path)
@@ -86,15 +100,12 @@ def reopen(path: Path) -> AttackWork:
 def carry_out(work: AttackWork, watcher: Watcher) -> dict[str, Judged]:
     """Run every trial that is not there yet, and write `attack.json`. Returns the verdicts by the cells' ids."""
     native = native_programs()
-    about = {"duration_s": BEFORE_S + DURING_S + AFTER_S, "drain_s": 0.6, "rounds": 1}
-    timed = work.plan.model_copy(update={"plan": work.plan.plan.model_copy(update=about)})
-    trials = Trials(timed, Spools(work.run.spools), "switch", native)
-    campaign = AttackCampaign(timed, trials, work.run, watcher)
+    trials = _trials(work.plan, work.run.spools, native)
+    campaign = AttackCampaign(trials, work.run, watcher)
     wanted = work.jobs
     work.run.discard_unclosed()
     try:
         trials.prepare([cell.case for cell in work.cells])
-        _check_size(trials, work.cells)
         needed = stacks([cell.case for cell in work.cells])
         versions = {name: stack.version() for name, stack in needed.items()}
         described = environment.describe(versions, native)
@@ -115,18 +126,30 @@ def carry_out(work: AttackWork, watcher: Watcher) -> dict[str, Judged]:
             )
             for one in {cell.attack.name: cell.attack for cell in work.cells}.values()
         ],
-        cells=[
-            _row(cell, judged.get(cell.id), folders.get(cell.id, []), again(cell, work.run.path)) for cell in work.cells
-        ],
+        cells=[_row(cell, judged.get(cell.id), folders.get(cell.id, []), work.run.path) for cell in work.cells],
     )
     write_atomically(work.run.path / matrix.NAME, found.model_dump_json(indent=1) + "\n")
     return judged
 
 
-def _check_size(trials: Trials, made: Sequence[Cell]) -> None:
+def _trials(plan: Plan, spools: Path, native: Path) -> Trials:
+    """Of the time that an attack takes, whatever the plan says of timed ones."""
+    about = {"duration_s": BEFORE_S + DURING_S + AFTER_S, "drain_s": 0.6, "rounds": 1}
+    changed = plan.model_copy(update={"plan": plan.plan.model_copy(update=about)})
+    return Trials(changed, Spools(spools), "switch", native)
+
+
+def attacked(plan: Plan, cell: Cell) -> StreamSpec:
+    """The stream that is attacked in a cell. Raises LabError where its source cannot be read."""
+    with tempfile.TemporaryDirectory(prefix="comseclab-") as folder:
+        trials = _trials(plan, Path(folder), native_programs())
+        return trials.spec(cell.case, number=0, pair=0, seed=0, nonce="0" * 16).streams[0]
+
+
+def _check_size(plan: Plan, tried: Sequence[Cell]) -> None:
     """Raise LabError for messages that an adversary would have to put together from several frames."""
-    for cell in made:
-        stream = trials.spec(cell.case, number=0, pair=0, seed=0, nonce="0" * 16).streams[0]
+    for cell in {cell.case.factors.codec: cell for cell in tried}.values():
+        stream = attacked(plan, cell)
         if stream.max_size + HEADERS_BYTES > LINK.mtu:
             raise LabError(
                 f"messages of {stream.max_size} B on {stream.topic} need several frames",
@@ -134,7 +157,7 @@ def _check_size(trials: Trials, made: Sequence[Cell]) -> None:
             )
 
 
-def _row(cell: Cell, found: Judged | None, folders: Sequence[str], command: str) -> CellRow:
+def _row(cell: Cell, found: Judged | None, folders: Sequence[str], run: Path) -> CellRow:
     factors = cell.case.factors
     return CellRow(
         title=cell.title,
@@ -153,7 +176,7 @@ def _row(cell: Cell, found: Judged | None, folders: Sequence[str], command: str)
         race=found.race if found else False,
         harm=found.harm if found else {},
         evidence=list(folders),
-        again=command,
+        again=again(cell, run) if found else "",
     )
 
 

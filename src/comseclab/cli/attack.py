@@ -1,7 +1,7 @@
 """The verb `attack`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 def attack(
     plan: Annotated[Path, typer.Argument(help="A plan file; or a run folder, to repeat or resume it.")],
-    only: Annotated[str | None, typer.Option(help="Only these configurations, as protection=all-encrypt.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only these configurations, as protection=all-encrypt.")
+    ] = None,
     attacks: Annotated[list[str] | None, typer.Option("--attack", help="Only this attack; may be given again.")] = None,
     repetitions: Annotated[
         int | None, typer.Option(min=1, max=100, help="Trials a cell, instead of the plan's.")
@@ -58,20 +60,21 @@ def attack(
 
 
 def _choose(
-    path: Path, only: str | None, attacks: list[str] | None, repetitions: int | None
+    path: Path, only: list[str] | None, attacks: list[str] | None, repetitions: int | None
 ) -> "tuple[Plan, list[Case], str]":
     """The plan as the options change it, the configurations they leave, and the plan's text as given."""
-    from comseclab.attack import run
-    from comseclab.plan import load_plan, matching
+    from comseclab.attack import cells, run
+    from comseclab.plan import expand, load_plan
 
     if path.is_dir():
         plan, cases, text = run.saved(path)
-        cases = matching(cases, only) if only else cases
     else:
         plan, text = load_plan(path), path.read_text()
-        cases = run.chosen(plan, only)
-    changes = {"attacks": attacks, "repetitions": repetitions}
-    changed = {key: value for key, value in changes.items() if value}
+        cases = cells.configurations(plan, expand(plan))
+    cases = cells.chosen(cases, only) if only else cases
+    changed: dict[str, Any] = {"repetitions": repetitions or plan.attack.repetitions}
+    if attacks:
+        changed |= {"attacks": attacks, "require": [name for name in plan.attack.require if name in attacks]}
     return plan.model_copy(update={"attack": plan.attack.model_copy(update=changed)}), cases, text
 
 

@@ -7,8 +7,9 @@ from rich.console import Console
 from rich.table import Table
 
 from comseclab.attack.campaign import SIDE_BY_SIDE, jobs
-from comseclab.attack.cells import Cell, cells
+from comseclab.attack.cells import Cell
 from comseclab.attack.matrix import Matrix
+from comseclab.attack.run import attacked, planned
 from comseclab.attack.verdict import Verdict
 from comseclab.cli.progress import duration
 from comseclab.plan import Case, Plan
@@ -20,7 +21,7 @@ LOUD = (Verdict.SUCCEEDED, Verdict.DETECTED, Verdict.DISRUPTED, Verdict.NOT_SHOW
 
 def show_cells(plan: Plan, cases: Sequence[Case]) -> None:
     """Print the configurations, the attacks on each, what makes no sense and why, and how long it takes."""
-    made = cells(plan, cases)
+    made = planned(plan, cases)
     wanted = jobs(made, plan.attack.repetitions)
     trials = Counter(_configuration(job.cell) for job in wanted)
     table = Table("configuration", "attacks", "trials", title=plan.plan.description or plan.plan.name)
@@ -31,9 +32,12 @@ def show_cells(plan: Plan, cases: Sequence[Case]) -> None:
     console.print(table)
     console.print(f"attacks: {', '.join(dict.fromkeys(cell.attack.name for cell in made))}", soft_wrap=True)
     _show_refused(console, made)
+    stream = attacked(plan, made[0])
+    console.print(f"messages: {stream.topic} of {plan.attack.workload}, {stream.max_size} B at most", soft_wrap=True)
     tried = sum(cell.refusal is None for cell in made)
     about = duration(len(wanted) * TRIAL_S / SIDE_BY_SIDE)
-    console.print(f"{tried} cells, {len(wanted)} trials with their controls: about {about}")
+    told = f"{tried} cell{'s' if tried > 1 else ''}, {len(wanted)} trial{'s' if len(wanted) > 1 else ''}"
+    console.print(f"{told} with their controls: about {about}")
 
 
 def _show_refused(console: Console, made: Sequence[Cell]) -> None:
