@@ -4,9 +4,11 @@ import struct
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 from comseclab.attack import rtps_wire as wire
+from comseclab.attack.deliveries import IN_FLIGHT_NS
 from comseclab.attack.frame import Frame
 from comseclab.attack.rtps_known import Known, message_in
 from comseclab.attack.rtps_wire import Message
@@ -16,56 +18,83 @@ if TYPE_CHECKING:
     from comseclab.attack.scene import Scene
 
 REPLAYED = 20
-RESTART_NS = 600_000_000
-"""What was recorded so long before a subscriber was back counts as sent before its restart."""
 MOST_AWAITED_S = 0.5
-SHORT = 68
-"""Bytes of a SEC_BODY that holds INFO_DST and a HEARTBEAT, and of some more."""
 SENT_BEFORE = 5
+ROUNDS, PAUSE_S = 3, 0.1
+"""To a restarted reader all is sent again some times, as it may not have matched the writer yet."""
 
 
-def hidden(messages: Iterable[Frame]) -> bool:
-    """Whether all numbers of the stream are encrypted."""
+def protected(messages: Iterable[Frame]) -> bool:
+    """Whether what is around the payload of the stream's messages, their numbers above all, is signed or encrypted."""
     found = (message for frame in messages if (message := message_in(frame)))
-    return not any(data.of_user for message in found for data in wire.data_of(message))
+    return any(part.kind in wire.PROTECTING for message in found for part in message.parts)
 
 
 def again(scene: "Scene", known: Known, *, resequenced: bool) -> str:
-    """Send the last messages again, renumbered to follow the last if `resequenced`; returns what was sent, in words.
-
-    Numbers that are signed are altered all the same and the signature is left out, as a receiver may not insist on it.
-    Those that are encrypted cannot be.
-    """
+    """Send the last messages again, renumbered to follow the last if `resequenced`; returns what was sent, in words."""
     frames = scene.messages()[-REPLAYED:]
-    numbers = _next_numbers(frames, known) if resequenced else {}
-    for frame in frames:
-        message = _of(frame)
-        if resequenced:
-            message = replace(message, parts=tuple(_renumbered(message, numbers)))
-        scene.inject_on_path(frame.with_payload(message.raw()))
-    return f"{len(frames)} frames sent again, {len(numbers)} messages renumbered"
+    copies = renumbered(frames, known) if resequenced else frames
+    for copy in copies:
+        scene.inject_on_path(copy)
+    return f"{len(copies)} copies of {len(frames)} frames sent again"
 
 
 def to_restarted(scene: "Scene", known: Known) -> str:
-    """The same with the last messages of before a restart, addressed to the subscriber's new participant.
+    """The same with messages of before a restart, addressed to the subscriber's new participant.
 
-    Where numbers are encrypted, all that the writer sent is sent again from its first message on, to a reader that has
+    Where numbers are protected, all that the writer sent is sent again from its first message on, to a reader that has
     heard nothing else so far (see `hold_back`): to it the numbers are new.
     """
-    frames, until_ns = scene.messages(), (scene.restarted_ns or 0) - RESTART_NS
-    numbers: dict[int, int] = {}
-    if hidden(frames):
-        frames = [frame for frame in list(scene.path.seen) if is_of_stream(frame, scene, frames, known)]
-        frames = [frame for frame in frames if frame.at_ns < until_ns]
-    else:
-        frames = [frame for frame in frames if frame.at_ns < until_ns][-REPLAYED:]
-        numbers = _next_numbers(frames, known)
-    for frame in frames:
-        message = _of(frame)
-        message = replace(message, parts=tuple(_renumbered(message, numbers)))
-        message = replace(message, parts=tuple(_retargeted(message.parts, known.reader.prefix)))
-        scene.inject_on_path(_redirected(frame, known.reader.user[1]).with_payload(message.raw()))
-    return f"{len(frames)} frames sent again to the new participant, {len(numbers)} messages renumbered"
+    frames = before_restart(scene, known)
+    copies, rounds = (loosened(frames), ROUNDS) if protected(frames) else (renumbered(frames[-REPLAYED:], known), 1)
+    for _ in range(rounds):
+        for copy in copies:
+            scene.inject_on_path(to_new_participant(copy, known))
+        time.sleep(PAUSE_S)
+    return f"{len(copies)} copies of {len(frames)} earlier frames sent {rounds} times to the new participant"
+
+
+def before_restart(scene: "Scene", known: Known) -> list[Frame]:
+    """The stream's messages from before the subscriber's restart, protected ones with the HEARTBEATs among them.
+
+    Those not that may have been on their way when it was told to restart: they would not count as old.
+    """
+    until_ns = (scene.restarted_ns or 0) - IN_FLIGHT_NS
+    messages = [frame for frame in scene.messages() if frame.at_ns < until_ns]
+    if not protected(messages):
+        return messages
+    earlier = [frame for frame in list(scene.path.seen) if frame.at_ns < until_ns]
+    return [frame for frame in earlier if is_of_stream(frame, scene, messages, known)]
+
+
+def loosened(frames: Sequence[Frame]) -> list[Frame]:
+    """All frames as they were; then all with less of their protection, as a receiver may not insist on it.
+
+    Without the signature of the whole, INFO_DST is free to name a new participant.
+    """
+    rows = [[frame, *(frame.with_payload(m.raw()) for m in wire.loosened(_of(frame)))] for frame in frames]
+    return [copy for copies in zip_longest(*rows) for copy in copies if copy is not None]
+
+
+def renumbered(frames: Sequence[Frame], known: Known) -> list[Frame]:
+    """All messages with numbers that follow the last.
+
+    Numbers that are signed are altered all the same: first with the signature left out, as a receiver may not insist on
+    it, then with it, as a receiver may not look. Those that are encrypted cannot be altered.
+    """
+    numbers = _next_numbers(frames, known)
+    return [
+        frame.with_payload(_renumbered(_of(frame), numbers, signed=signed).raw())
+        for signed in ((False, True) if protected(frames) else (False,))
+        for frame in frames
+    ]
+
+
+def to_new_participant(frame: Frame, known: Known) -> Frame:
+    """The frame to where the subscriber's participant is now; what is signed stays."""
+    message = _of(frame)
+    message = replace(message, parts=tuple(_retargeted(message.parts, known.reader.prefix)))
+    return _redirected(frame, known.reader.user[1]).with_payload(message.raw())
 
 
 def await_message(scene: "Scene") -> None:
@@ -81,32 +110,38 @@ def hold_back(scene: "Scene", known: Known) -> None:
     What may be a HEARTBEAT, which tells a new reader with which number to begin, comes to it only behind old messages.
     """
     messages = scene.messages()
+    first = loosened(messages[:SENT_BEFORE])
 
     def rule(frame: Frame) -> list[tuple[float, Frame]]:
         if is_of_stream(frame, scene, messages, known):
             scene.targeted += scene.dialect.is_message(frame, scene)
             return []
-        if _may_be_heartbeat(frame, scene):
-            for old in messages[:SENT_BEFORE]:
+        if may_be_heartbeat(frame, scene):
+            for old in first:
                 scene.inject_on_path(_redirected(old, frame.destination[1]).with_payload(old.payload))
         return [(0.0, frame)]
 
     scene.follow(rule)
 
 
-def _may_be_heartbeat(frame: Frame, scene: "Scene") -> bool:
+def may_be_heartbeat(frame: Frame, scene: "Scene") -> bool:
+    """Whether a frame from writer to reader that is no message of the stream hides all its submessages.
+
+    Its size tells little: a HEARTBEAT alone makes a SEC_BODY of 60 to 156 bytes, by INFO_DST before it and a protection
+    of its own, and Cyclone DDS also packs several into one message.
+    """
     if (frame.source[0], frame.destination[0]) != (scene.writer.address, scene.reader.address):
         return False
     message = message_in(frame)
-    kinds = {part.kind: len(part.body) for part in message.parts} if message else {}
-    return wire.SRTPS_PREFIX in kinds and 0 < kinds.get(wire.SEC_BODY, 0) <= SHORT
+    kinds = [part.kind for part in message.parts] if message else []
+    return (wire.SRTPS_PREFIX, wire.SEC_BODY) in pairwise(kinds)
 
 
 def is_of_stream(frame: Frame, scene: "Scene", messages: Sequence[Frame], known: Known) -> bool:
-    """Whether a frame carries a message of the encrypted stream or a HEARTBEAT or GAP of its writer.
+    """Whether a frame carries a message of the stream or a HEARTBEAT or GAP of its writer.
 
-    These are known by the port, where it is another than discovery's, or by the key of each submessage. Where only
-    whole RTPS messages are encrypted, HEARTBEATs are not known from others.
+    These are known by the writer where it is readable, by the port where that is not discovery's too, or by the key
+    of each submessage. Where only whole RTPS messages are encrypted, HEARTBEATs are not known from others.
     """
     if (frame.source[0], frame.destination[0]) != (scene.writer.address, scene.reader.address):
         return False
@@ -115,9 +150,11 @@ def is_of_stream(frame: Frame, scene: "Scene", messages: Sequence[Frame], known:
     ports = {message.destination[1] for message in messages}
     if known.reader.user[1] != known.reader.metatraffic[1] and frame.destination[1] in ports:
         return True
-    keys = {key for message in messages[-1:] for key in wire.keys_of(_of(message))}
     found = message_in(frame)
-    return bool(found and keys & set(wire.keys_of(found)))
+    if found is None:
+        return False
+    keys = {key for message in messages[-1:] for key in wire.keys_of(_of(message))}
+    return bool(keys & set(wire.keys_of(found))) or any(map(wire.is_user, wire.writers_of(found)))
 
 
 def _of(frame: Frame) -> Message:
@@ -132,17 +169,17 @@ def _next_numbers(frames: Iterable[Frame], known: Known) -> dict[int, int]:
     return {number: known.last + 1 + place for place, number in enumerate(dict.fromkeys(old))}
 
 
-def _renumbered(message: Message, numbers: Mapping[int, int]) -> Iterator[Submessage]:
-    """The message with other numbers and without signatures, which would betray it; as it was where all is hidden."""
+def _renumbered(message: Message, numbers: Mapping[int, int], *, signed: bool) -> Message:
+    """The message with other numbers, its signatures kept or left out; as it was where all is hidden."""
     fresh = {
         id(data.part): numbers[data.number] for data in wire.data_of(message) if data.of_user and data.number in numbers
     }
     if not fresh:
-        yield from message.parts
-        return
-    for part in wire.unprotected(message.parts):
-        if part.kind != wire.HEARTBEAT:  # it would tell the true numbers
-            yield wire.renumbered(part, fresh[id(part)]) if id(part) in fresh else part
+        return message
+    parts = message.parts if signed else wire.unprotected(message.parts)
+    renumbered = (wire.renumbered(part, fresh[id(part)]) if id(part) in fresh else part for part in parts)
+    # A HEARTBEAT would tell the true numbers.
+    return replace(message, parts=tuple(part for part in renumbered if part.kind != wire.HEARTBEAT))
 
 
 def _retargeted(parts: Iterable[Submessage], prefix: bytes) -> Iterator[Submessage]:

@@ -3,10 +3,11 @@
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from comseclab.protection.rtps import Submessage, parameters, serialised_payload, submessages
 
-ACKNACK, HEARTBEAT, GAP, INFO_DST, DATA, DATA_FRAG = 0x06, 0x07, 0x08, 0x0E, 0x15, 0x16
+ACKNACK, HEARTBEAT, GAP, INFO_DST, HEARTBEAT_FRAG, DATA, DATA_FRAG = 0x06, 0x07, 0x08, 0x0E, 0x13, 0x15, 0x16
 SEC_BODY, SEC_PREFIX, SEC_POSTFIX, SRTPS_PREFIX, SRTPS_POSTFIX = 0x30, 0x31, 0x32, 0x33, 0x34
 PROTECTING = (SEC_PREFIX, SEC_POSTFIX, SRTPS_PREFIX, SRTPS_POSTFIX)
 HEADER_BYTES, PREFIX_BYTES = 20, 12
@@ -21,6 +22,7 @@ _DISPOSED_AND_UNREGISTERED = bytes((0, 0, 0, 3))
 _PL_CDR_LITTLE, _SENTINEL = b"\x00\x03\x00\x00", b"\x01\x00\x00\x00"
 _UDPV4 = 1
 _LITTLE, _INLINE_QOS, _WITH_DATA, _WITH_KEY, _FINAL = 0x01, 0x02, 0x04, 0x08, 0x02
+_COMMON_CODE = 16
 _TO_QOS = 16
 """octetsToInlineQos of DATA: from behind the field to behind the number."""
 
@@ -57,6 +59,18 @@ def _raw(part: Submessage) -> bytes:
 # What submessages say.
 
 
+def is_user(entity: bytes) -> bool:
+    """Whether an entity id is an application's, by the upper bits of its kind (9.3.1.2)."""
+    return len(entity) == 4 and entity[3] & 0xC0 == 0
+
+
+def writers_of(message: Message) -> set[bytes]:
+    """The writers whose DATA, HEARTBEAT or GAP, or fragments of these, have clear headers."""
+    places = {DATA: 8, DATA_FRAG: 8, HEARTBEAT: 4, GAP: 4, HEARTBEAT_FRAG: 4}
+    found = ((part.body, places[part.kind]) for part in message.parts if part.kind in places)
+    return {body[at : at + 4] for body, at in found if len(body) >= at + 4}
+
+
 @dataclass(frozen=True)
 class Data:
     """DATA, or one DATA_FRAG (9.4.5.4, 9.4.5.5)."""
@@ -68,8 +82,8 @@ class Data:
 
     @property
     def of_user(self) -> bool:
-        """Of an application's writer, by the upper bits of its entity kind (9.3.1.2)."""
-        return self.writer[3] & 0xC0 == 0
+        """Of an application's writer."""
+        return is_user(self.writer)
 
     @property
     def carries(self) -> bool:
@@ -151,7 +165,7 @@ def data(writer: bytes, number: int, payload: bytes, reader: bytes = ANY) -> Sub
 
 
 def fragments(writer: bytes, number: int, payload: bytes, size: int) -> list[Submessage]:
-    """DATA_FRAGs of `size` bytes each (9.4.5.5), the last one what is left; each may travel in a datagram of its own."""
+    """DATA_FRAGs of `size` bytes each (9.4.5.5), the last of what is left; each may travel in a datagram of its own."""
     return [
         _part(
             DATA_FRAG,
@@ -201,3 +215,24 @@ def for_any_reader(part: Submessage) -> Submessage:
 def unprotected(parts: Sequence[Submessage]) -> list[Submessage]:
     """What a signature leaves readable, without the signature."""
     return [part for part in parts if part.kind not in PROTECTING]
+
+
+def loosened(message: Message) -> list[Message]:
+    """What a receiver may take in the message's place that does not insist on all of its protection.
+
+    Without the codes for single receivers; without the signature of the whole; without any signature. Only such as
+    differ, and leave nothing encrypted without what tells its key.
+    """
+    kinds = [part.kind for part in message.parts]
+    found = [tuple(map(_for_all_receivers, message.parts))]
+    if (SRTPS_PREFIX, SEC_BODY) not in pairwise(kinds):
+        found.append(tuple(part for part in message.parts if part.kind not in (SRTPS_PREFIX, SRTPS_POSTFIX)))
+    if SEC_BODY not in kinds:
+        found.append(tuple(unprotected(message.parts)))
+    return [replace(message, parts=parts) for parts in dict.fromkeys(found) if parts != message.parts]
+
+
+def _for_all_receivers(part: Submessage) -> Submessage:
+    """A postfix with the code for everybody alone, and that there are 0 others (DDS Security 1.1, 9.5.2.3)."""
+    ends = part.kind in (SEC_POSTFIX, SRTPS_POSTFIX) and len(part.body) > _COMMON_CODE + 4
+    return replace(part, body=part.body[:_COMMON_CODE] + bytes(4)) if ends else part

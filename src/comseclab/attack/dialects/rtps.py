@@ -120,9 +120,9 @@ class Rtps(Dialect):
         scene.note(f"{FORGED} messages forged, numbers {known.last + 1} to {known.last + FORGED}, {_learned(known)}")
 
     def before_restart(self, scene: "Scene") -> None:
-        """Where numbers are encrypted, have the new subscriber hear nothing before it is sent what was recorded."""
+        """Where numbers are protected, have the new subscriber hear nothing before it is sent what was recorded."""
         known = self._known(scene)
-        if known is not None and replaying.hidden(scene.messages()):
+        if known is not None and replaying.protected(scene.messages()):
             replaying.hold_back(scene, known)
             scene.note("what the writer sends is held back")
 
@@ -132,7 +132,7 @@ class Rtps(Dialect):
             if known := self._known(scene):
                 scene.note(f"{replaying.again(scene, known, resequenced=resequenced)}, {_learned(known)}")
             return
-        if not replaying.hidden(scene.messages()):
+        if not replaying.protected(scene.messages()):
             replaying.await_message(scene)
         if known := self._known(scene):
             scene.note(f"{replaying.to_restarted(scene, known)}, {_learned(known)}")
