@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,11 @@ if __name__ == "__main__":
     attempt("inject IPv6", lambda: scene.inject(bytes(12) + b"\x86\xdd" + bytes(40)))
     attempt("inject a piece", lambda: scene.inject(bytes(12) + b"\x08\x00" + bytes(10)))
     attempt("say to a packet socket", lambda: scene.say(scene.packet_socket(), frame_to("192.0.2.1")))
+    for name, address in (("nobody's", "10.77.0.9"), ("a closed", attacker.address)):
+        spent = scene.budget.frames
+        with suppress(OSError):
+            scene.connect(address, 9, 0.3)
+        found[f"spent on {name} port"] = str(scene.budget.frames - spent)
     sent = attacker.counters().tx_frames
     attempt("inject", lambda: scene.inject(STATION.raw))
     found["frames sent"] = str(attacker.counters().tx_frames - sent)

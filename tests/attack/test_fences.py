@@ -71,6 +71,12 @@ def test_what_is_allowed_is_done_once(tried: dict[str, str | None]) -> None:
     assert (tried["frames sent"], tried["frames on the path"]) == ("1", "1")
 
 
+def test_a_connection_that_is_refused_was_tried_and_one_that_nobody_answers_was_not(
+    tried: dict[str, str | None],
+) -> None:
+    assert (tried["spent on a closed port"], tried["spent on nobody's port"]) == ("1", "0")
+
+
 @pytest.mark.parametrize(
     ("what", "cause"),
     [

@@ -36,8 +36,7 @@ class Budget:
         """Account for a frame or message of `size` bytes. Raises LabError when a bound is reached."""
         with self._lock:
             now = self._clock()
-            if self._closed:
-                raise LabError("the attack has ended", _REMEDY)
+            self.check_open()
             self._first = now if self._first is None else self._first
             began, count = self._second if now - self._second[0] < 1 else (now, 0)
             if self.frames >= MOST_FRAMES or self.bytes + size > MOST_BYTES or now - self._first > MOST_SECONDS:
@@ -48,6 +47,11 @@ class Budget:
             self.frames += 1
             self.bytes += size
             self._second = (began, count + 1)
+
+    def check_open(self) -> None:
+        """Raise LabError when nothing may be spent any more."""
+        if self._closed:
+            raise LabError("the attack has ended", _REMEDY)
 
     def close(self) -> None:
         """Nothing may be spent from now on."""

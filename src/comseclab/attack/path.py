@@ -42,7 +42,10 @@ class OnPath:
         self._ruling = threading.RLock()
         self.seen: deque[Frame] = deque(maxlen=REMEMBERED)
         self.failure: Exception | None = None
-        """What a rule raised; the frame then passed untouched, and so does everything after it."""
+        """What a rule raised; the frame then passed untouched, and so does everything after it.
+
+        Or what a thread of an attack's raised.
+        """
         self._added = limits.Budget()
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listener.bind(str(path))

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from comseclab.attack import fence
 from comseclab.attack.dialect import Dialect
@@ -110,11 +111,20 @@ class Scene:
         return opened
 
     def connect(self, address: str, port: int, timeout_s: float = 2.0) -> socket.socket:
-        """A TCP connection from the attacker's host. Raises OSError when it is refused."""
+        """A TCP connection from the attacker's host.
+
+        Raises ConnectionError when it is refused, and another OSError when nobody answers: then nothing was tried.
+        """
         fence.check_address(address)
         with fence.within(self.attacker):
+            self.budget.check_open()
+            try:
+                connection = socket.create_connection((address, port), timeout_s)
+            except ConnectionError:
+                self.budget.spend(0)
+                raise
             self.budget.spend(0)
-            return socket.create_connection((address, port), timeout_s)
+            return connection
 
     def listen(self, timeout_s: float = 0.2) -> socket.socket:
         """A TCP port of the attacker's host, open until the attack ends. Its `accept` waits no longer than the time."""
@@ -130,6 +140,18 @@ class Scene:
             fence.check_frame(content)
         self._account(content)
         connection.sendall(content)
+
+    def apart(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Do some work in a thread of its own. What it raises while the attack lasts makes the trial invalid."""
+
+        def do() -> None:
+            try:
+                work(*arguments)
+            except Exception as error:  # nobody else would hear of it
+                if not self.ended.is_set():
+                    self.path.failure = self.path.failure or error
+
+        threading.Thread(target=do, daemon=True).start()
 
     def restart_subscriber(self) -> None:
         """Have the genuine subscriber end and start anew, as after a power failure; returns when it is back."""

@@ -2,7 +2,6 @@
 
 import random
 import struct
-import threading
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,7 +10,6 @@ from comseclab.attack.base import Attack, Effect, Outcome
 from comseclab.attack.frame import TCP_ACK, TCP_SYN, UDP, Frame, syn_frame, udp_frame
 from comseclab.attack.harm import LATE_NS, LOST_SHARE, harmed, lost
 from comseclab.attack.spec import Seen
-from comseclab.errors import LabError
 from comseclab.testbed.host import Host
 from comseclab.testbed.network import hardware_of
 
@@ -51,7 +49,7 @@ class Flood(Attack):
         if frames:
             # The switch alone carries the flood: the harm must be the victim's, not that of our own way through here.
             scene.path.leave()
-            threading.Thread(target=_flood, args=(scene, frames), daemon=True).start()
+            scene.apart(_flood, scene, frames)
 
     def tried(self, seen: Seen) -> bool:
         return seen.injected_frames >= FRAMES // 2
@@ -101,16 +99,7 @@ def _tcp_ports(seen: Sequence[Frame], victim: Host) -> list[int]:
 
 
 def _flood(scene: "Scene", frames: Sequence[bytes]) -> None:
-    """Send until there were enough or the attack has ended; whatever else stops it makes the trial invalid."""
-    try:
-        _send(scene, frames)
-    except (LabError, OSError) as error:
-        if not scene.ended.is_set():
-            scene.path.failure = error
-
-
-def _send(scene: "Scene", frames: Sequence[bytes]) -> None:
-    """All frames in turn, at the rate."""
+    """Send all frames in turn, at the rate, until there were enough or the attack has ended."""
     dice = random.Random(scene.spec.trial.seed + 1)
     begin, sent = time.monotonic(), 0
     while sent < FRAMES and not scene.ended.wait(TURN_S):

@@ -5,7 +5,6 @@ then messages, each after its length in four bytes. UDPROS cuts that into datagr
 """
 
 import struct
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from socket import SHUT_WR, socket
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from xmlrpc.client import Binary
 
 from comseclab.attack.dialects import ros1_graph as graph
 from comseclab.attack.frame import udp_frame
-from comseclab.errors import LabError
+from comseclab.testbed.network import hardware_of
 
 if TYPE_CHECKING:
     from comseclab.attack.scene import Scene
@@ -23,6 +22,8 @@ UDPROS = struct.Struct("<IBBH")
 FIRST, FURTHER = 0, 1
 CONNECTION, PORT = 7, 40_000
 """Of the attacker's own UDPROS stream."""
+PATIENCE_S = 0.5
+"""For what a peer that has connected owes."""
 
 
 class Impostor:
@@ -52,21 +53,19 @@ class Impostor:
                     continue
                 except OSError:
                     return
-                self._apart(self._talk, talk, peer)
+                self._scene.apart(self._talk, talk, peer)
 
-        self._apart(accept)
+        self._scene.apart(accept)
         host, port = listener.getsockname()
         return host, port
 
-    @staticmethod
-    def _apart(work: Callable[..., None], *arguments: Any) -> None:
-        threading.Thread(target=work, args=arguments, daemon=True).start()
-
     def _talk(self, talk: Callable[[socket], None], peer: socket) -> None:
-        peer.settimeout(2.0)
+        peer.settimeout(PATIENCE_S)
         try:
             with peer:
                 talk(peer)
+        except TimeoutError:
+            raise
         except Exception as failure:  # a peer that talks nonsense ends its own connection only
             self._scene.note(f"a connection of the attacker's ended: {failure}")
 
@@ -76,7 +75,7 @@ class Impostor:
         if protocols[0][0] == "TCPROS":
             return 1, "", ["TCPROS", *self._data]
         _, header, host, port, size = protocols[0]
-        self._apart(self._publish_datagrams, (host, port), size)
+        self._scene.apart(self._publish_datagrams, (host, port), size)
         own = Binary(_reply(header.data))
         return 1, "", ["UDPROS", self._scene.attacker.address, PORT, CONNECTION, size, own]
 
@@ -91,17 +90,13 @@ class Impostor:
     def _publish_datagrams(self, to: graph.End, size: int) -> None:
         scene = self._scene
         own = scene.attacker.address
-        answer = next(f.raw for f in list(scene.path.seen) if (f.source[0], f.destination[0]) == (own, to[0]))
-        hardware = answer[6:12].hex(":"), answer[:6].hex(":")
+        hardware = hardware_of(own), hardware_of(to[0])
 
         def send(number: int, message: bytes) -> None:
             for datagram in datagrams(message, CONNECTION, number % 256, size):
                 scene.inject(udp_frame(hardware, (own, PORT), to, datagram))
 
-        try:
-            self._paced(send)
-        except (OSError, LabError) as failure:
-            scene.note(f"the attacker's datagrams ended: {failure}")
+        self._paced(send)
 
     def _paced(self, send: Callable[[int, bytes], None]) -> None:
         for number, message in enumerate(self._messages):

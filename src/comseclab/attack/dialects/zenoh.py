@@ -1,7 +1,6 @@
 """Zenoh 1.x: sessions over TCP, TLS and QUIC, and rights by the common name in a certificate."""
 
 import secrets
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,6 +31,8 @@ CONNECTION_ID = 8
 EVERY = 4
 """One message in so many is replaced by an old one."""
 REPLAYED = 40
+PATIENCE_S = 0.5
+"""For an answer that whoever lets the attacker in owes him."""
 WRITER_PORT, READER_PORT = zenoh.FIRST_PORT, zenoh.FIRST_PORT + 1
 """Where the nodes of the attacked stream listen; it is the trial's only one."""
 
@@ -94,7 +95,7 @@ class Zenoh(Dialect):
             return
         super().replay(scene, resequenced=False)
         if zenoh.LEVELS[scene.spec.trial.protection.base].carrier != "quic":
-            threading.Thread(target=_replay_anew, args=(scene,), daemon=True).start()
+            scene.apart(_replay_anew, scene)
 
     def silence(self, scene: "Scene", message: str) -> None:
         if message == "reset":
@@ -142,11 +143,13 @@ def _replay_anew(scene: "Scene") -> None:
     In clear it opens a session by its own name, as the cookie of a session is good for one connection only, and has it
     begin with the number that the recorded session began with. What follows is said byte by byte, but for the number by
     which the subscriber calls the key, which may differ from session to session.
+
+    Raises TimeoutError when nobody answers.
     """
     stream = _said(scene.path.seen, scene.writer.address, scene.reader.address)
     place = f"{scene.reader.address}:{READER_PORT}"
     try:
-        with scene.connect(scene.reader.address, READER_PORT) as connection:
+        with scene.connect(scene.reader.address, READER_PORT, PATIENCE_S) as connection:
             if scene.spec.trial.protection.base == "none":
                 _opening, opened, *recorded = session.batches(stream)
                 session.open_session(connection, partial(scene.say, connection), session.first_number(opened))
@@ -155,7 +158,7 @@ def _replay_anew(scene: "Scene") -> None:
             scene.say(connection, stream)
             scene.note(f"{len(stream)} recorded bytes said to {place}")
             scene.ended.wait()
-    except (OSError, ValueError) as error:
+    except (ConnectionError, ValueError) as error:
         scene.note(f"{place}: {error}")
 
 
