@@ -10,6 +10,8 @@ from dataclasses import dataclass
 HEADER = b"IceP\x01\x00\x01\x00"
 """Magic, version of the protocol, version of the encoding of headers."""
 HEADER_BYTES = 14
+KIND_AT = len(HEADER)
+"""Where a message says what it is."""
 REQUEST, REPLY, VALIDATE, CLOSE = 0, 2, 3, 4
 TCP, SSL, UDP = 1, 2, 3
 """Kinds of endpoints."""

@@ -8,12 +8,13 @@ import socket
 import ssl
 import struct
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from comseclab.attack import icep, tcp
 from comseclab.attack.icep import Identity, Reply
+from comseclab.errors import LabError
 from comseclab.protection import tls
 from comseclab.testbed.network import FILES
 from comseclab.trial.spec import ProtectionSpec
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from comseclab.attack.scene import Scene
 
 WAIT_S = 0.2
-"""For an answer: long beside a round trip, short beside an attack."""
+"""For what may never come, as a greeting from who waits for TLS: long beside a round trip, short beside an attack."""
+ANSWER_S = 1.0
+"""For what the other side owes whoever it lets in, and does not refuse: a connection, a handshake, a reply."""
 MOST_BYTES = 1 << 20
 
 
@@ -47,11 +50,16 @@ def topic(scene: "Scene") -> Identity:
 
 
 def ask(scene: "Scene", address: str, port: int, calls: Sequence[Call]) -> list[Reply] | None:
-    """Make calls at a port in each way a stranger can; the replies to the first way that is let in, or None."""
+    """Make calls at a port in each way a stranger can; the replies to the first way that is let in, or None.
+
+    Raises LabError when nobody answers in time: that is no refusal.
+    """
     for way, context in _ways(scene):
         try:
             with closing(_enter(scene, address, port, context)) as connection:
                 replies = [_call(scene, connection, number, call) for number, call in enumerate(calls, 1)]
+        except TimeoutError as error:
+            raise LabError(f"{address}:{port} {way}: no answer in {ANSWER_S:g} s") from error
         except (OSError, ValueError) as error:
             scene.note(f"{address}:{port} {way}: refused ({error})")
             continue
@@ -69,14 +77,21 @@ def publisher(replies: Sequence[Reply] | None) -> Identity | None:
 
 
 def resend(scene: "Scene", address: str, port: int, recorded: Sequence[bytes]) -> None:
-    """Send recorded bytes on a fresh connection, as they are, and wait for what becomes of them."""
+    """Send recorded bytes on a fresh connection, as they are, and wait a little for what becomes of them.
+
+    Raises LabError when they could not be sent in time.
+    """
     try:
         with closing(_enter(scene, address, port, None)) as connection:
             for content in recorded:
                 scene.say(connection, content)
             scene.note(f"{len(recorded)} recorded messages sent to {address}:{port}")
-            while _receive(connection):
-                pass
+            connection.settimeout(WAIT_S)
+            with suppress(TimeoutError):
+                while _receive(connection):
+                    pass
+    except TimeoutError as error:
+        raise LabError(f"{address}:{port} takes nothing in {ANSWER_S:g} s") from error
     except (OSError, ValueError) as error:
         scene.note(f"recorded messages to {address}:{port}: {error}")
 
@@ -98,27 +113,31 @@ def _ways(scene: "Scene") -> Iterator[tuple[str, ssl.SSLContext | None]]:
 
 
 def _enter(scene: "Scene", address: str, port: int, context: ssl.SSLContext | None) -> socket.socket:
-    """A connection on which the other side has spoken first, or has kept silent. Raises OSError when it hangs up."""
-    connection = scene.connect(address, port, WAIT_S)
+    """A connection on which the other side has spoken first, or has kept silent.
+
+    Raises OSError when it hangs up, TimeoutError when there is no connection or no end of the handshake in time.
+    """
+    connection = scene.connect(address, port, ANSWER_S)
     try:
         if context:
-            connection = context.wrap_socket(connection)
-        greeting = _receive(connection)
-    except TimeoutError:
-        return connection
+            connection = context.wrap_socket(connection)  # which closes the connection where it fails
+        connection.settimeout(WAIT_S)
+        with suppress(TimeoutError):
+            if _receive(connection)[icep.KIND_AT] != icep.VALIDATE:
+                raise OSError("it does not greet as Ice does")
+        connection.settimeout(ANSWER_S)
     except BaseException:
         connection.close()
         raise
-    if greeting[8] != icep.VALIDATE:
-        connection.close()
-        raise OSError("it does not greet as Ice does")
     return connection
 
 
 def _call(scene: "Scene", connection: socket.socket, number: int, call: Call) -> Reply:
     made = icep.request(number, call.target, call.operation, call.parameters, idempotent=call.idempotent)
     scene.say(connection, made)
-    return icep.reply(_receive(connection))
+    while (received := _receive(connection))[icep.KIND_AT] == icep.VALIDATE:
+        pass  # a greeting that comes late
+    return icep.reply(received)
 
 
 def _receive(connection: socket.socket) -> bytes:
