@@ -233,6 +233,7 @@ def test_attacks_cut_off_in_any_way_go_on(place: Path, tmp_path: Path) -> None:
         (["claims.toml", "--resume", "--out", "elsewhere"], "no run claims-attack"),
         (["claims.toml", "--out", "claims.toml"], "claims.toml"),
         (["claims.toml", "--cost", "."], "summary.json"),
+        (["claims.toml", "--attack", "modify,replays"], 'did you mean "replay"'),
         ([".", "--dry-run"], "not a run folder"),
     ],
 )

@@ -96,6 +96,14 @@ def test_claims_standards_sentences_and_swot_agree_on_a_lost_stream(tmp_path: Pa
     assert all(not marks for _, marks in summary.swot(run)[0]["quadrants"])
 
 
+def test_only_attacks_of_harm_tell_what_is_noticed(tmp_path: Path) -> None:
+    """Of others the verdict does not say whether somebody was told."""
+    cells = [cell("fastdds", "auth", name, Verdict.SUCCEEDED) for name in ("eavesdrop", "drop")]
+    run = AttackRun(tmp_path, matrix().model_copy(update={"cells": cells}))
+    rows = [row for standard in standards.mapped(run) for row in standard["rows"] if row["id"] in ("(l)", "CR 2.8")]
+    assert [row["counts"] for row in rows] == [{"for": 0, "against": 1, "open": 0}] * 2
+
+
 def test_every_protection_and_every_attack_has_its_claims() -> None:
     for name, stack in MIDDLEWARES.items():
         for base in stack.protections:

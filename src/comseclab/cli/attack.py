@@ -15,7 +15,7 @@ def attack(
     only: Annotated[
         list[str] | None, typer.Option(help="Only these configurations, as protection=all-encrypt.")
     ] = None,
-    attacks: Annotated[list[str] | None, typer.Option("--attack", help="Only this attack; may be given again.")] = None,
+    attacks: Annotated[list[str] | None, typer.Option("--attack", help="Only these attacks, as modify,replay.")] = None,
     repetitions: Annotated[
         int | None, typer.Option(min=1, max=100, help="Trials a cell, instead of the plan's.")
     ] = None,
@@ -33,7 +33,7 @@ def attack(
     Examples:
       comseclab attack plans/attacks.toml --dry-run
       comseclab attack plans/attacks.toml
-      comseclab attack plans/attacks.toml --only middleware=fastdds --attack replay --repetitions 1
+      comseclab attack plans/attacks.toml --only middleware=fastdds --attack modify,replay --repetitions 1
       comseclab attack plans/attacks.toml --resume
       comseclab attack runs/latest
 
@@ -46,11 +46,14 @@ def attack(
 
     if resume and (only or attacks or repetitions or dry_run):
         raise LabError("a run that is resumed has its cells", "leave --only, --attack, --repetitions and --dry-run out")
-    if cost is not None and not (cost / "summary.json").is_file():
-        raise LabError(f"--cost: {cost} has no summary.json", "give a run folder that `comseclab run` finished")
+    if cost is not None:
+        from comseclab.report.attack.cost import summary_of
+
+        summary_of(cost)
     if resume:
         raise typer.Exit(_carry_out(run.reopen(_to_resume(plan, out)), cost))
-    chosen, cases, text = _choose(plan, only, attacks, repetitions)
+    named = ",".join(attacks).split(",") if attacks else None
+    chosen, cases, text = _choose(plan, only, named, repetitions)
     if dry_run:
         from comseclab.cli.attack_cells import show_cells
 

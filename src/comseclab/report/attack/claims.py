@@ -114,6 +114,11 @@ OF_HARM = {"availability", "control-integrity", "discovery-integrity", "particip
 """Properties that are broken by a stream that ends, whoever is told of it."""
 
 
+def of_harm(attack: str) -> bool:
+    """Whether an attack means to do harm to the stream."""
+    return bool(documents().tests(attack) & OF_HARM)
+
+
 def side(cell: CellRow) -> Side | None:
     """Whether a cell speaks for what its attack tries to break, or against it; None where the attack makes no sense.
 
@@ -126,7 +131,7 @@ def side(cell: CellRow) -> Side | None:
         return None
     if cell.verdict is Verdict.STOPPED:
         return "for"
-    harmful = HARMFUL if documents().tests(cell.attack) & OF_HARM else (Verdict.SUCCEEDED,)
+    harmful = HARMFUL if of_harm(cell.attack) else (Verdict.SUCCEEDED,)
     return "against" if cell.verdict in harmful else "open"
 
 

@@ -54,12 +54,12 @@ def find(run: AttackRun, given: Path | None) -> tuple[Path, Summary] | None:
     Raises LabError when the one given has no summary, a damaged one, or one that compares no protections with none.
     """
     if given is not None:
-        return given.resolve(), _summary(given)
+        return given.resolve(), summary_of(given)
     for path in sorted(run.path.parent.glob("*/summary.json"), reverse=True):
         if path.parent.is_symlink():
             continue
         try:
-            summary = _summary(path.parent)
+            summary = summary_of(path.parent)
         except LabError:
             continue
         if summary.plan == run.matrix.plan:
@@ -67,7 +67,8 @@ def find(run: AttackRun, given: Path | None) -> tuple[Path, Summary] | None:
     return None
 
 
-def _summary(folder: Path) -> Summary:
+def summary_of(folder: Path) -> Summary:
+    """What a run measured. Raises LabError where that is nothing that can stand beside attacks."""
     try:
         summary = Summary.model_validate_json((folder / "summary.json").read_text())
     except OSError:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from comseclab.attack.matrix import CellRow
 from comseclab.attack.verdict import Verdict
-from comseclab.report.attack.claims import Part, Side, Standing, side, standing
+from comseclab.report.attack.claims import Part, Side, Standing, of_harm, side, standing
 from comseclab.report.attack.looks import HARMFUL, mark
 from comseclab.report.attack.run import AttackRun
 
@@ -32,7 +32,7 @@ class Row(Part):
         if self.by == "claims":
             return _BY_CLAIM.get(standing(cell) or Standing.UNKNOWN)
         if self.by == "detection":
-            if cell.verdict not in HARMFUL:
+            if cell.verdict not in HARMFUL or not of_harm(cell.attack):
                 return None
             return "for" if cell.verdict is Verdict.DETECTED else "against"
         return side(cell)
