@@ -24,9 +24,11 @@ EPILOG = """
 
   comseclab reproduce martin2018 --quick        a published study's figures, and this machine's beside them
 
+  comseclab attack plans/attacks.toml           what each protection stops, with evidence
+
   comseclab report runs/latest                  rebuild the page
 
-[bold]Exit codes[/bold]  0 fine; 1 a stated limit is broken; 2 input or environment wrong; 3 cases invalid or unresolved
+[bold]Exit codes[/bold]  0 fine; 1 a stated limit is broken; 2 input or environment wrong; 3 something is undecided
 """
 
 app = typer.Typer(
@@ -61,7 +63,7 @@ def test() -> None:
 
 
 def main() -> None:
-    """Run the command line. Every mistake of a user ends here, as one line and exit code 2."""
+    """Run the command line. A mistake in options is answered by typer; every other one here, by one line."""
     try:
         app()
     except LabError as error:

@@ -57,7 +57,7 @@ class RunFolder:
         """An existing run folder. Raises LabError when it is none."""
         run = cls(path.resolve())
         if not (run.path / "campaign.json").is_file():
-            raise LabError(f"{path} is not a run folder", "give one that `comseclab run` made, such as runs/latest")
+            raise LabError(f"{path} is not a run folder", "give one that the laboratory made, such as runs/latest")
         return run
 
     @property
