@@ -27,7 +27,7 @@ def page(run: AttackRun, cost: Figure | None, measured: str) -> str:
         "attack.html.j2",
         "comseclab.report.attack",
         title=f"{run.matrix.plan} – comseclab attacks",
-        heading=f"{run.matrix.plan}, attacked",
+        heading=f"{run.matrix.plan} under attack",
         subtitle=_subtitle(run),
         verdicts=_verdicts(run),
         sentences=list(summary.sentences(run)),
