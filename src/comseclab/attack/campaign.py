@@ -134,7 +134,7 @@ class AttackCampaign:
         of_cell: dict[tuple[str, Arm], list[AttackRecord]] = {}
         for job in wanted:
             of_cell.setdefault((job.cell.id, job.arm), []).append(self.records[job.id])
-        plain = {(cell.control, cell.attack.name): cell.id for cell in cells if cell.case.protection.base == "none"}
+        plain = {(cell.control, cell.attack.name): cell.id for cell in cells if cell.case.factors.protection == "none"}
         found = {}
         for cell in cells:
             if cell.refusal is None:

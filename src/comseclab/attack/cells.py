@@ -17,6 +17,8 @@ from comseclab.trial.spec import ProtectionSpec, Scheduling
 LINK = LinkProfile(name="attack", mtu=16384)
 """A plain switch. Frames hold a whole message each, so that an adversary need not put fragments together."""
 ALL = "all"
+USUAL = {"reliability": "reliable", "codec": "cdr", "settings": "default"}
+"""Levels that go without saying."""
 SET_BY_ATTACKS = frozenset(("link", "workload", "pattern"))
 """Factors whose levels in the plan play no part."""
 NOT_TIMED = Scheduling(lock_memory=False, switch_fifo_priority=None)
@@ -48,8 +50,7 @@ class Cell:
     def title(self) -> str:
         """The cell as a person says it."""
         factors = self.case.factors
-        usual = {"reliability": "reliable", "codec": "cdr", "settings": "default"}
-        unusual = [level for name, usually in usual.items() if (level := getattr(factors, name)) != usually]
+        unusual = [level for name, usual in USUAL.items() if (level := getattr(factors, name)) != usual]
         return " ".join([self.attack.name, "on", factors.middleware, factors.protection, *unusual])
 
     @property

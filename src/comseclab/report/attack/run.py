@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
+from comseclab.attack.cells import USUAL
 from comseclab.attack.matrix import CellRow, Described, Matrix
 from comseclab.errors import LabError
 
@@ -18,7 +19,6 @@ STRIDE = (
     "Elevation of privilege",
 )
 """The categories of Shostack, Threat Modeling (2014), in the order of the word."""
-USUAL = {"reliability": "reliable", "codec": "cdr", "settings": "default"}
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class AttackRun:
     def control(self, cell: CellRow) -> CellRow | None:
         """The cell that shows the same attack on the same stack without protection."""
         own = Configuration.of(cell)
-        plain = (one for one in self.configurations if one.plain == own.plain and not one.protected)
+        plain = (one for one in self.configurations if one.plain == own.plain and one.protection == "none")
         return next((found for one in plain if (found := self.cells.get((one, cell.attack)))), None)
 
     @property
