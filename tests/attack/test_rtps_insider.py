@@ -1,12 +1,15 @@
-"""An insider in a user's keystore gets an identity from its authorities, or the user is told why not."""
+"""What an insider is given: an identity of the authorities, the genuine governance, and a node that lets it try."""
 
 import shutil
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from cryptography import x509
 
+from comseclab.attack import dds_insider
 from comseclab.errors import LabError
+from comseclab.middleware import cyclonedds
 from comseclab.protection import dds
 from comseclab.protection.dds import Participant
 from comseclab.protection.keystore import Keystore, load_certificate
@@ -33,12 +36,15 @@ def users(tmp_path: Path) -> ProtectionSpec:
 def test_insider_is_known_to_the_users_authorities(users: ProtectionSpec, tmp_path: Path) -> None:
     assert users.keystore is not None
     before = sorted(users.keystore.rglob("*"))
-    files = dds.insider(users, ROGUE, 0, tmp_path / "trial")
+    governance = users.keystore / "enclaves" / "governance.p7s"
+    material = dds.insider(users, ROGUE, governance, 0, tmp_path / "trial")
+    files = material.files[ROGUE.node]
     certificate = load_certificate(files["certificate"])
     certificate.verify_directly_issued_by(load_certificate(users.keystore / "public" / "identity_ca.cert.pem"))
     assert certificate.subject == x509.Name.from_rfc4514_string(f"CN=/{ROGUE.node}")
-    assert files["governance"] == users.keystore / "enclaves" / "governance.p7s"
+    assert files["governance"] == governance
     assert b"rt/scan" not in files["permissions"].read_bytes()
+    assert set(material.publishable.values()) == {files["certificate"], files["permissions"]}
     assert sorted(users.keystore.rglob("*")) == before, "the user's keystore stays as it was"
 
 
@@ -48,5 +54,52 @@ def test_without_a_key_the_remedy_is_named(users: ProtectionSpec, tmp_path: Path
     for name in (f"{missing}_ca", "ca"):
         (users.keystore / "private" / f"{name}.key.pem").unlink()
     with pytest.raises(LabError, match=f"no key of its {missing} CA.*private/{missing}_ca.key.pem"):
-        dds.insider(users, ROGUE, 0, tmp_path / "trial")
+        dds.insider(users, ROGUE, users.keystore / "enclaves" / "governance.p7s", 0, tmp_path / "trial")
     assert Keystore.open(users.keystore).identity_ca.exists()
+
+
+def test_insider_in_a_keystore_of_ours_joins_the_others(tmp_path: Path) -> None:
+    spec = ProtectionSpec(name="auth", base="auth")
+    genuine = dds.prepare(spec, [Participant("robot", "robot", TOPIC, NOTHING)], 0, tmp_path)
+    governance = genuine.files["robot"]["governance"]
+    files = dds.insider(spec, ROGUE, governance, 0, tmp_path).files[ROGUE.node]
+    assert files["governance"] == governance
+    load_certificate(files["certificate"]).verify_directly_issued_by(load_certificate(files["identity_ca"]))
+    assert files["identity_ca"].read_bytes() == genuine.files["robot"]["identity_ca"].read_bytes()
+
+
+def test_fast_dds_reads_other_permissions_at_first_than_those_it_shows(tmp_path: Path) -> None:
+    spec = ProtectionSpec(name="auth", base="auth")
+    genuine = dds.prepare(spec, [Participant("robot", "robot", TOPIC, NOTHING)], 0, tmp_path)
+    files = dds.insider(spec, ROGUE, genuine.files["robot"]["governance"], 0, tmp_path).files[ROGUE.node]
+    insider = dds_insider.unrefused_by_fastdds(files, TOPIC, NOTHING, 0, tmp_path / "own")
+    insider["permissions"].open("rb", buffering=0).close()  # as the transport does to see whether it is there
+    with insider["permissions"].open() as document:
+        # No further than to the signature's end, as a reader of MIME documents may: it need not see the file's.
+        first = document.readline() + document.readline()
+        end = "--" + first.split('boundary="')[1].split('"')[0] + "--"
+        while end not in first:
+            first += document.readline()
+        then = insider["permissions"].read_bytes()
+    assert "<topic>rt/scan</topic>" in first
+    assert then == files["permissions"].read_bytes()
+    assert {what: insider[what] for what in insider if what not in ("permissions", "permissions_ca")} == {
+        what: files[what] for what in files if what not in ("permissions", "permissions_ca")
+    }
+
+
+def test_cyclone_dds_gets_the_plugin_beside_the_genuine_documents(tmp_path: Path) -> None:
+    documents = dds.prepare(
+        ProtectionSpec(name="auth", base="auth"), [Participant("robot", "robot", TOPIC, NOTHING)], 0, tmp_path
+    ).files["robot"]
+    given = cyclonedds.required("10.77.0.3", documents)
+    with pytest.raises(LabError, match=r"insider.*comseclab build"):
+        dds_insider.unrefused_by_cyclonedds(given, tmp_path)
+    (tmp_path / "libcomseclab-cyclonedds-insider.so").touch()
+    root = ElementTree.fromstring(dds_insider.unrefused_by_cyclonedds(given, tmp_path))
+    control = root.find("Domain/Security/AccessControl")
+    assert control is not None
+    (library,) = control.findall("Library")
+    assert library.get("path") == str(tmp_path / "libcomseclab-cyclonedds-insider.so")
+    control.remove(library)
+    assert ElementTree.tostring(root, encoding="unicode") == given

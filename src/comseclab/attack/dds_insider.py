@@ -1,18 +1,26 @@
 """Documents that a DDS insider signs with the key of its own identity.
 
 A node of the stack refuses by itself what its documents do not grant; an attacker's program would not. So an insider's
-node gets documents by which it may do everything, and believes them: the victims alone decide.
+node is made to grant itself everything, in all else it goes by the genuine governance: the victims alone decide.
 """
 
+import fcntl
+import os
+import struct
+import termios
+import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
+from xml.etree import ElementTree
 
+from comseclab.errors import LabError
 from comseclab.protection import documents
 from comseclab.protection.authority import Authority
 from comseclab.protection.keystore import load_certificate, load_key
-from comseclab.protection.levels import Level
 
 Files = Mapping[str, Path]
+LOOK_EVERY_S = 0.001
 
 
 def self_signed(files: Files, writes: frozenset[str], reads: frozenset[str], domain: int, folder: Path) -> Files:
@@ -26,12 +34,62 @@ def self_signed(files: Files, writes: frozenset[str], reads: frozenset[str], dom
     return {**_believing(files, folder), "permissions": _write(folder / "permissions.p7s", permissions)}
 
 
-def unchecked(files: Files, level: Level, domain: int, folder: Path) -> Files:
-    """The files of an insider whose own node does not look at its permissions. Governance is never sent to others."""
-    text = documents.governance(level, domain)
-    for what in ("join", "read", "write"):
-        text = text.replace(f"<enable_{what}_access_control>true", f"<enable_{what}_access_control>false")
-    return {**_believing(files, folder), "governance": _write(folder / "governance.p7s", _authority(files).sign(text))}
+def unrefused_by_fastdds(
+    files: Files, writes: frozenset[str], reads: frozenset[str], domain: int, folder: Path
+) -> Files:
+    """The files of an insider whose own node of Fast DDS finds that it may do everything, and sends its true rights.
+
+    The stack reads its permissions twice: to know its rights, then to have what it shows to others. So the first time
+    it is given what the insider signed itself.
+    """
+    granting = self_signed(files, writes, reads, domain, folder)
+    first, then = granting["permissions"].read_bytes(), files["permissions"].read_bytes()
+    return {**granting, "permissions": _changing(folder / "changing.p7s", first, then)}
+
+
+def unrefused_by_cyclonedds(configuration: str, native: Path) -> str:
+    """The configuration of a node of Cyclone DDS, such that it grants itself everything with the laboratory's plugin.
+
+    Raises LabError where the plugin (native/transports/cyclonedds/insider) is not among the native programs.
+    """
+    library = native / "libcomseclab-cyclonedds-insider.so"
+    if not library.exists():
+        raise LabError(f"the access control of insiders {library} is missing", "make it with `comseclab build`")
+    root = ElementTree.fromstring(configuration)
+    control = root.find("Domain/Security/AccessControl")
+    assert control is not None, "an insider has documents"
+    functions = {"initFunction": "comseclab_init_insider", "finalizeFunction": "comseclab_finalize_insider"}
+    ElementTree.SubElement(control, "Library", {"path": str(library), **functions})
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _changing(path: Path, first: bytes, then: bytes) -> Path:
+    """A file that reads as `first` once, from beginning to end, and as `then` from there on; opening alone is nothing.
+
+    A pipe stands there until half of `first` is read. Its reader cannot be done before the other half has come, and by
+    then the file that it may open next is in place.
+    """
+    after = _write(path.with_suffix(".then"), then)
+    os.mkfifo(path)
+    pipe = os.open(path, os.O_RDWR)
+    half = len(first) // 2
+    os.write(pipe, first[:half])
+
+    def change() -> None:
+        while _unread(pipe):
+            time.sleep(LOOK_EVERY_S)
+        after.replace(path)
+        os.write(pipe, first[half:])
+        os.close(pipe)
+
+    threading.Thread(target=change, daemon=True).start()
+    return path
+
+
+def _unread(pipe: int) -> int:
+    """Bytes in a pipe that nobody has read yet."""
+    (count,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
+    return int(count)
 
 
 def _authority(files: Files) -> Authority:

@@ -28,9 +28,9 @@ class DdsStack(Middleware):
         participants = [_participant(spec, place) for place in places]
         return dds.prepare(spec.protection, participants, DOMAIN, folder)
 
-    def insider(self, spec: TrialSpec, place: Place, folder: Path) -> dict[str, Path]:
-        """Files of a node that the user's keystore does not know; see `dds.insider`."""
-        return dds.insider(spec.protection, _participant(spec, place), DOMAIN, folder)
+    def insider(self, spec: TrialSpec, place: Place, governance: Path, folder: Path) -> Material:
+        """Material of one more node; see `dds.insider`."""
+        return dds.insider(spec.protection, _participant(spec, place), governance, DOMAIN, folder)
 
     def prove(self, capture: Path, spec: TrialSpec) -> WireProof:
         named = sorted(topics(spec, (stream.topic for stream in spec.streams)))

@@ -1,6 +1,6 @@
 """The material of a DDS protection for one trial: who may do what, and the documents that say so."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,25 +51,31 @@ def prepare(spec: ProtectionSpec, participants: Sequence[Participant], domain: i
             "governance": governance,
             **own,
         }
-        publishable[f"{participant.node}.cert.pem"] = own["certificate"]
-        publishable[f"{participant.node}.permissions.p7s"] = own["permissions"]
+        publishable |= _published(participant, own)
     return Material(files, publishable)
 
 
-def insider(spec: ProtectionSpec, participant: Participant, domain: int, folder: Path) -> dict[str, Path]:
-    """Documents of a node that a user's keystore does not know, made in `folder` by the keystore's authorities.
+def insider(spec: ProtectionSpec, participant: Participant, governance: Path, domain: int, folder: Path) -> Material:
+    """Material of one more node, with the genuine nodes' governance, in the `folder` in which `prepare` made theirs.
 
-    Raises LabError where the keystore holds no keys of theirs.
+    In a user's keystore, which does not know the node, its authorities make it an identity all the same. Raises
+    LabError where the keystore holds no keys of theirs.
     """
-    assert spec.keystore is not None, "where there is none, `prepare` makes documents for all"
-    theirs = Keystore.open(spec.keystore)
-    ours = theirs.copy(folder / "insiders")
+    if spec.keystore is None:
+        ours = Keystore(folder / "keystore", own=True)
+    else:
+        ours = Keystore.open(spec.keystore).copy(folder / "insiders")
     unnamed = spec.model_copy(update={"permissions": {}})
+    own = _identity(unnamed, ours, participant, domain, folder / participant.node)
+    files = {"identity_ca": ours.identity_ca, "permissions_ca": ours.permissions_ca, "governance": governance}
+    return Material({participant.node: {**files, **own}}, _published(participant, own))
+
+
+def _published(participant: Participant, own: Mapping[str, Path]) -> dict[str, Path]:
+    """The documents of a node that it shows to everybody."""
     return {
-        "identity_ca": theirs.identity_ca,
-        "permissions_ca": theirs.permissions_ca,
-        "governance": _governance(spec, LEVELS[spec.base], theirs, [participant], domain, folder / "insiders"),
-        **_identity(unnamed, ours, participant, domain, folder / participant.node),
+        f"{participant.node}.cert.pem": own["certificate"],
+        f"{participant.node}.permissions.p7s": own["permissions"],
     }
 
 

@@ -5,7 +5,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from comseclab.attack import dds_insider, forged
 from comseclab.attack import rtps_replay as replaying
@@ -18,7 +18,6 @@ from comseclab.attack.rtps_wire import Message
 from comseclab.errors import LabError
 from comseclab.middleware.base import Material, Place
 from comseclab.middleware.dds_stack import DOMAIN, DdsStack, topics
-from comseclab.protection.levels import LEVELS
 from comseclab.protection.rtps import ENDPOINTS, PARTICIPANTS, Submessage
 from comseclab.testbed.network import hardware_of
 from comseclab.trial.spec import Factors, ProtectionSpec
@@ -64,25 +63,18 @@ class Rtps(Dialect):
         """
         spec, middleware = setting.spec, setting.middleware
         assert isinstance(middleware, DdsStack)
-        insiders = [
-            self._granted(rogue, place) for rogue, place in setting.rogues.items() if rogue.credentials != "none"
-        ]
-        users = spec.protection.keystore is not None
-        known = () if users else insiders
-        material = middleware.prepare(spec, (*setting.places, *known), setting.folder)
-        files = dict(material.files)
-        if users:
-            files |= {place.node: middleware.insider(spec, place, setting.folder) for place in insiders}
-        settings = {}
+        material = middleware.prepare(spec, setting.places, setting.folder)
+        publishable, settings = dict(material.publishable), {}
         for rogue, place in setting.rogues.items():
-            given = spec if rogue.credentials != "none" else spec.model_copy(update={"protection": NONE})
-            documents = files.get(place.node)
-            if documents:
-                documents = _documents(setting, rogue, place, documents)
-            settings[rogue] = middleware.node_settings(
-                given, place, Material({place.node: documents} if documents else {})
-            )
-        return Prepared(material, settings)
+            if rogue.credentials == "none" or not material.files:
+                stranger = spec.model_copy(update={"protection": NONE})
+                settings[rogue] = middleware.node_settings(stranger, place, Material())
+                continue
+            governance = material.files[setting.places[0].node]["governance"]
+            own = middleware.insider(spec, self._granted(rogue, place), governance, setting.folder)
+            publishable |= own.publishable
+            settings[rogue] = _insider_settings(setting, rogue, place, own.files[place.node])
+        return Prepared(Material(material.files, publishable), settings)
 
     @staticmethod
     def _granted(rogue: Rogue, place: Place) -> Place:
@@ -180,15 +172,20 @@ class Rtps(Dialect):
         scene.inject_on_path(Frame(scene.port_of(scene.attacker), raw))
 
 
-def _documents(setting: Setting, rogue: Rogue, place: Place, files: Mapping[str, Path]) -> Mapping[str, Path]:
-    """What a rogue's node is given, so that nobody but the victims refuses it."""
-    spec, folder = setting.spec, setting.folder / "insiders" / place.node
+def _insider_settings(setting: Setting, rogue: Rogue, place: Place, files: Mapping[str, Path]) -> dict[str, Any]:
+    """What an insider's node is opened with, so that nobody but the victims refuses it."""
+    spec, middleware, folder = setting.spec, setting.middleware, setting.folder / "insiders" / place.node
+    wanted = topics(spec, place.writes), topics(spec, place.reads)
+    unchecked = rogue.credentials == "no-permission"
     if rogue.credentials == "self-signed":
-        writes, reads = topics(spec, place.writes), topics(spec, place.reads)
-        return dds_insider.self_signed(files, writes, reads, DOMAIN, folder)
-    if rogue.credentials == "no-permission":
-        return dds_insider.unchecked(files, LEVELS[spec.protection.base], DOMAIN, folder)
-    return files
+        files = dds_insider.self_signed(files, *wanted, DOMAIN, folder)
+    elif unchecked and middleware.name == "fastdds":
+        files = dds_insider.unrefused_by_fastdds(files, *wanted, DOMAIN, folder)
+    settings = middleware.node_settings(spec, place, Material({place.node: files}))
+    if unchecked and middleware.name == "cyclonedds":
+        *parts, required = settings["configuration"]
+        settings["configuration"] = [*parts, dds_insider.unrefused_by_cyclonedds(required, spec.native)]
+    return settings
 
 
 def _control(message: str, known: Known) -> tuple[list[Submessage], tuple[str, int]]:
