@@ -1,5 +1,7 @@
 """What is sent again of a protected RTPS stream, on messages laid out as captured ones were."""
 
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -165,8 +167,21 @@ def test_in_clear_the_last_messages_before_the_restart_are_sent(stage: tuple[Sce
     at_ns = [RESTARTED_NS - IN_FLIGHT_NS - 25_000_000 * (32 - number) - 1 for number in range(1, 33)]
     path.seen = [frame((wire.data(USER, number, bytes((number,)) * 5000),), at) for number, at in enumerate(at_ns, 1)]
     replaying.to_restarted(scene, known)
-    assert numbers(path.injected) == list(range(31, 31 + replaying.REPLAYED))
-    assert [one.payload[-1] for one in path.injected] == list(range(33 - replaying.REPLAYED, 33))
+    assert len(path.injected) == replaying.ROUNDS * replaying.REPLAYED
+    sent = path.injected[: replaying.REPLAYED]
+    assert numbers(sent) == list(range(31, 31 + replaying.REPLAYED))
+    assert [one.payload[-1] for one in sent] == list(range(33 - replaying.REPLAYED, 33))
+
+
+def test_a_message_to_the_subscribers_old_self_is_not_the_awaited_one(stage: tuple[Scene, Recorder]) -> None:
+    scene, path = stage
+    scene.restarted_ns = time.monotonic_ns() - SECOND_NS
+    path.seen = [frame(message(1), scene.restarted_ns + 1)]
+    awaited = threading.Timer(0.05, lambda: path.seen.append(frame(message(2), time.monotonic_ns())))
+    awaited.start()
+    replaying.await_message(scene)
+    assert len(path.seen) == 2
+    awaited.join()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from comseclab.attack import rtps_wire as wire
 from comseclab.attack.deliveries import IN_FLIGHT_NS
 from comseclab.attack.frame import Frame
-from comseclab.attack.rtps_known import Known, message_in
+from comseclab.attack.rtps_known import Known, learn, message_in
 from comseclab.attack.rtps_wire import Message
 from comseclab.protection.rtps import Submessage
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from comseclab.attack.scene import Scene
 
 REPLAYED = 20
-MOST_AWAITED_S = 0.5
+MOST_AWAITED_NS = 500_000_000
 SENT_BEFORE = 5
 ROUNDS, PAUSE_S = 3, 0.1
 """To a restarted reader all is sent again some times, as it may not have matched the writer yet."""
@@ -46,12 +46,13 @@ def to_restarted(scene: "Scene", known: Known) -> str:
     heard nothing else so far (see `hold_back`): to it the numbers are new.
     """
     frames = before_restart(scene, known)
-    copies, rounds = (loosened(frames), ROUNDS) if protected(frames) else (renumbered(frames[-REPLAYED:], known), 1)
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
+        now = learn(scene) or known
+        copies = loosened(frames) if protected(frames) else renumbered(frames[-REPLAYED:], now)
         for copy in copies:
-            scene.inject_on_path(to_new_participant(copy, known))
+            scene.inject_on_path(to_new_participant(copy, now))
         time.sleep(PAUSE_S)
-    return f"{len(copies)} copies of {len(frames)} earlier frames sent {rounds} times to the new participant"
+    return f"{len(copies)} copies of {len(frames)} earlier frames sent {ROUNDS} times to the new participant"
 
 
 def before_restart(scene: "Scene", known: Known) -> list[Frame]:
@@ -98,9 +99,14 @@ def to_new_participant(frame: Frame, known: Known) -> Frame:
 
 
 def await_message(scene: "Scene") -> None:
-    """Until the restarted subscriber has got a message: before it, Cyclone DDS takes none that is out of turn."""
-    until = time.monotonic() + MOST_AWAITED_S
-    while time.monotonic() < until and scene.messages()[-1].at_ns <= (scene.restarted_ns or 0):
+    """Until the restarted subscriber has got a message: before it, Cyclone DDS takes none that is out of turn.
+
+    What was sent between its end and its return went to its old self.
+    """
+    since_ns = time.monotonic_ns()
+    while time.monotonic_ns() < since_ns + MOST_AWAITED_NS:
+        if any(frame.at_ns > since_ns for frame in scene.messages()[-1:]):
+            return
         time.sleep(0.002)
 
 
