@@ -25,3 +25,15 @@ def test_outsiders_succeed_in_clear_and_not_through_everything(middleware: str) 
     # Fast DDS 2.9 takes a GAP in clear whatever its governance says; Cyclone DDS does not.
     gap = Verdict.SUCCEEDED if middleware == "fastdds" else Verdict.STOPPED
     assert verdicts["all-encrypt", "silence-gap"] is gap
+
+
+@pytest.mark.parametrize(
+    ("middleware", "protections"),
+    [("cyclonedds", ["rtps-sign", "all-encrypt"]), ("fastdds", ["sros2-default", "rtps-encrypt"])],
+)
+def test_a_restarted_subscriber_takes_protected_messages_again(middleware: str, protections: list[str]) -> None:
+    cells = run_cells(middleware, protections, ["replay-restarted"])
+    verdicts = {protection: found.verdict for (protection, _), found in cells.items()}
+    # Fast DDS names the participant it sends to; where that is encrypted, its messages fit no other.
+    bound = {"rtps-encrypt": Verdict.STOPPED}
+    assert verdicts == {name: bound.get(name, Verdict.SUCCEEDED) for name in ("none", *protections)}
