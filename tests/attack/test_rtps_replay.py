@@ -143,9 +143,15 @@ def test_renumbered_messages_are_sent_without_signature_and_with_it(known: Known
     assert not any(wire.HEARTBEAT in one for one in kinds)
 
 
-def test_renumbered_messages_in_clear_are_sent_once(known: Known) -> None:
-    sent = replaying.renumbered([frame((wire.data(USER, number, PAYLOAD),)) for number in (7, 8)], known)
-    assert numbers(sent) == [31, 32]
+@pytest.mark.parametrize(
+    ("recorded", "numbered"), [([(wire.data(USER, n, PAYLOAD),) for n in (7, 8)], [31, 32]), ([encrypted(8964)], [])]
+)
+def test_without_signature_that_is_readable_messages_are_sent_once(
+    known: Known, recorded: list[tuple[Submessage, ...]], numbered: list[int]
+) -> None:
+    sent = replaying.renumbered([frame(parts) for parts in recorded], known)
+    assert len(sent) == len(recorded)
+    assert numbers(sent) == numbered
 
 
 def test_all_up_to_the_restart_is_sent_but_what_was_on_its_way(stage: tuple[Scene, Recorder], known: Known) -> None:

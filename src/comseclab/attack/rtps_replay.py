@@ -84,11 +84,12 @@ def renumbered(frames: Sequence[Frame], known: Known) -> list[Frame]:
     it, then with it, as a receiver may not look. Those that are encrypted cannot be altered.
     """
     numbers = _next_numbers(frames, known)
-    return [
+    copies = [
         frame.with_payload(_renumbered(_of(frame), numbers, signed=signed).raw())
-        for signed in ((False, True) if protected(frames) else (False,))
+        for signed in (False, True)
         for frame in frames
     ]
+    return list(dict.fromkeys(copies))  # there may be no signature to leave out
 
 
 def to_new_participant(frame: Frame, known: Known) -> Frame:
