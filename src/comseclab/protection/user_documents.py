@@ -74,20 +74,31 @@ def _signed_text(path: Path, content: bytes, permissions_ca: x509.Certificate) -
 
 
 def check_governance(document: Document, level: Level, topics: list[str]) -> None:
-    """Raises LabError where the document asks for other kinds than `level`, the one whose proof shall hold."""
+    """Raises LabError where the document asks for other kinds or less than `level`, the one whose proof shall hold.
+
+    Every level that is secured admits nobody without an identity, and asks everybody for permissions.
+    """
     for topic in topics:
-        asked = _level_of(document, topic)
+        rule, topic_rule = _rules_for(document, topic)
+        asked = _level_of(document, rule, topic_rule)
         if asked != _kinds(level):
             fitting = [name for name, known in LEVELS.items() if known.secured and _kinds(known) == asked]
             remedy = f'base = "{fitting[0]}" fits' if fitting else "no built-in protection fits; see the table of kinds"
             raise LabError(f"{document.path} protects {topic} otherwise than {level.name} does", remedy)
+        _require(document, rule, "allow_unauthenticated_participants", wanted=False)
+        _require(document, rule, "enable_join_access_control", wanted=True)
+        _require(document, topic_rule, "enable_read_access_control", wanted=True)
+        _require(document, topic_rule, "enable_write_access_control", wanted=True)
+        if level.discovery is not Kind.NONE:
+            _require(document, topic_rule, "enable_discovery_protection", wanted=True)
 
 
 def _kinds(level: Level) -> tuple[Kind, Kind, Kind, Kind]:
     return level.discovery, level.rtps, level.metadata, level.data
 
 
-def _level_of(document: Document, topic: str) -> tuple[Kind, ...]:
+def _rules_for(document: Document, topic: str) -> tuple[ElementTree.Element, ElementTree.Element]:
+    """The domain's rule, and within it the first that fits the topic."""
     rule = document.tree.find("domain_access_rules/domain_rule")
     topic_rules = [] if rule is None else rule.findall("topic_access_rules/topic_rule")
     fitting = (
@@ -96,12 +107,27 @@ def _level_of(document: Document, topic: str) -> tuple[Kind, ...]:
     topic_rule = next(fitting, None)
     if rule is None or topic_rule is None:
         raise LabError(f"{document.path} has no rule for {topic}", "add a topic_rule that covers it")
+    return rule, topic_rule
+
+
+def _level_of(document: Document, rule: ElementTree.Element, topic_rule: ElementTree.Element) -> tuple[Kind, ...]:
     return (
         _kind(document, rule, "discovery_protection_kind"),
         _kind(document, rule, "rtps_protection_kind"),
         _kind(document, topic_rule, "metadata_protection_kind"),
         _kind(document, topic_rule, "data_protection_kind"),
     )
+
+
+def _require(document: Document, rule: ElementTree.Element, name: str, *, wanted: bool) -> None:
+    """Raises LabError where a switch (XML Schema's boolean) is missing or not as wanted."""
+    text = (rule.findtext(name) or "").strip()
+    if text.lower() not in (("true", "1") if wanted else ("false", "0")):
+        needed = str(wanted).lower()
+        raise LabError(
+            f"{document.path}: {name} is {text or 'missing'}, but its base needs {needed}",
+            f"write <{name}>{needed}</{name}>",
+        )
 
 
 def _kind(document: Document, rule: ElementTree.Element, name: str) -> Kind:
