@@ -1,6 +1,8 @@
 """What an insider is given: an identity of the authorities, the genuine governance, and a node that lets it try."""
 
+import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -8,12 +10,17 @@ import pytest
 from cryptography import x509
 
 from comseclab.attack import dds_insider
+from comseclab.attack.base import Rogue
+from comseclab.attack.dialect import Setting, dialect_of
 from comseclab.errors import LabError
 from comseclab.middleware import cyclonedds
-from comseclab.protection import dds
+from comseclab.middleware.base import Place
+from comseclab.middleware.registry import MIDDLEWARES
+from comseclab.protection import dds, documents
 from comseclab.protection.dds import Participant
 from comseclab.protection.keystore import Keystore, load_certificate
-from comseclab.trial.spec import ProtectionSpec
+from comseclab.protection.levels import LEVELS
+from comseclab.trial.spec import Factors, ProtectionSpec, StreamSpec, TrialSpec
 
 TOPIC = frozenset({"rt/scan"})
 NOTHING = frozenset[str]()
@@ -103,3 +110,32 @@ def test_cyclone_dds_gets_the_plugin_beside_the_genuine_documents(tmp_path: Path
     assert library.get("path") == str(tmp_path / "libcomseclab-cyclonedds-insider.so")
     control.remove(library)
     assert ElementTree.tostring(root, encoding="unicode") == given
+
+
+@pytest.mark.parametrize("middleware", ["fastdds", "cyclonedds"])
+def test_a_users_governance_need_not_know_what_insiders_may_write(middleware: str, tmp_path: Path) -> None:
+    governance = tmp_path / "mine.xml"
+    text = documents.governance(LEVELS["rtps-sign"], 0).replace("<topic_expression>*<", "<topic_expression>rt/scan<")
+    governance.write_text(text)
+    stream = StreamSpec.model_construct(id=0, topic="/scan", type="sensor_msgs/msg/LaserScan", max_size=8000)
+    native = tmp_path / "bin"
+    native.mkdir()
+    (native / "libcomseclab-cyclonedds-insider.so").touch()
+    spec = TrialSpec.model_construct(
+        streams=[stream], settings={}, native=native,
+        factors=Factors.model_construct(middleware=middleware, codec="cdr", pattern="stream"),
+        protection=ProtectionSpec(name="mine", base="rtps-sign", governance=governance),
+    )  # fmt: skip
+    robot = Place("robot-publisher", "robot", "publisher", "10.77.0.1", "eth0", (), ("/scan",), ())
+    rogues = {
+        Rogue("publisher", credentials): replace(robot, node=credentials, host="attacker")
+        for credentials in ("none", "no-permission", "self-signed", "permitted")
+    }
+    setting = Setting(spec, MIDDLEWARES[middleware], (robot,), rogues, tmp_path / "trial")
+    prepared = dialect_of(middleware).prepare(setting)
+    theirs = Path(prepared.material.files["robot-publisher"]["governance"])
+    assert b"<topic_expression>rt/scan<" in theirs.read_bytes()
+    for rogue, settings in prepared.rogues.items():
+        assert (str(theirs) in json.dumps(settings)) == (rogue.credentials != "none")
+    assert set(prepared.material.files) == {"robot-publisher"}
+    assert {"self-signed.permissions.p7s", "no-permission.cert.pem"} <= set(prepared.material.publishable)
