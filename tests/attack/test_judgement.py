@@ -137,6 +137,13 @@ def test_relay_counts_only_what_came_by_the_attacker() -> None:
     assert effect("relay", **half_by_him_and_refused) is Effect.NOTHING
 
 
+def test_relay_of_messages_of_several_frames_counts_messages() -> None:
+    half_by_him_and_refused = {"relayed": 240, "targeted": 240, "during": Phase(sent=48, delivered=24)}
+    assert effect("relay", **half_by_him_and_refused, frames_a_message=10) is Effect.NOTHING
+    outcome = ATTACKS["relay"].judge(seen(relayed=477, targeted=480, frames_a_message=10))
+    assert (outcome.effect, outcome.harm) == (Effect.SUCCEEDED, {"taken_share": 1.0})
+
+
 def test_a_stream_that_no_longer_passes_is_no_relay() -> None:
     assert effect("relay", relayed=48, targeted=48, during=GONE, after=GONE) is Effect.DISRUPTED
 
@@ -152,10 +159,10 @@ def test_flood_is_judged_by_harm_at_its_rate() -> None:
 
 
 def test_reflection_must_amplify() -> None:
-    assert effect("reflection", injected_bytes=700, bytes_out=700) is Effect.NOTHING
-    outcome = ATTACKS["reflection"].judge(seen(injected_bytes=700, bytes_out=7000))
+    assert effect("reflection", bytes_in=700, bytes_out=700) is Effect.NOTHING
+    outcome = ATTACKS["reflection"].judge(seen(bytes_in=700, injected_bytes=7, bytes_out=7000))
     assert (outcome.effect, outcome.harm) == (Effect.SUCCEEDED, {"amplification": 10.0})
-    assert effect("reflection", injected_bytes=0, bytes_out=7000) is Effect.NOTHING
+    assert effect("reflection", bytes_in=0, bytes_out=7000) is Effect.NOTHING
 
 
 def trial(shows: Seen | None, *reasons: str) -> AttackRecord:

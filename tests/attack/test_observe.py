@@ -12,11 +12,14 @@ import pytest
 from comseclab.attack import leaks
 from comseclab.attack.conduct import AttackedTrial
 from comseclab.attack.deliveries import IN_FLIGHT_NS, Receipt, Sent, classify, median_age_ns, phase, stale
-from comseclab.attack.frame import syn_frame, udp_frame
+from comseclab.attack.entered import active, between, bytes_sent, without, write_capture
+from comseclab.attack.frame import Frame, syn_frame, udp_frame
 from comseclab.attack.observe import reasons
 from comseclab.attack.spec import Phase, Seen
 from comseclab.attack.told import crashed, refused, told
 from comseclab.attack.victims import Victim
+from comseclab.protection import wire
+from comseclab.results.record import WireProof
 from comseclab.results.samples import SEND
 from comseclab.testbed.host import Host
 from comseclab.testbed.network import hardware_of
@@ -86,6 +89,17 @@ def test_a_stream_that_failed_by_itself_says_nothing() -> None:
     lost = Phase(sent=30, delivered=26)
     assert reasons(Seen(before=lost, **rest)) == ["4 of 30 messages were lost before the attack"]
     assert reasons(Seen(before=none, **rest, crashed={"station-subscriber": "SIGSEGV"})) == []
+
+
+@pytest.mark.parametrize("crashed_too", [{}, {"station-subscriber": "SIGSEGV"}])
+def test_a_protection_that_was_not_on_says_nothing(crashed_too: dict[str, str]) -> None:
+    whole = Phase(sent=30, delivered=30)
+    shows = Seen(before=whole, during=whole, after=whole, crashed=crashed_too)
+    proof = WireProof(
+        frames=9, sentinel_seen=True, sentinel_expected=False, kinds={}, contradictions=["9 frames show the payload"]
+    )
+    assert reasons(shows, proof) == ["the wire contradicts the protection: 9 frames show the payload"]
+    assert reasons(shows, proof.model_copy(update={"contradictions": []})) == []
 
 
 # What programs said.
@@ -221,20 +235,58 @@ def capture(path: Path, *crossings: tuple[int, int, bytes]) -> Path:
     return path
 
 
-def test_reflected_bytes_are_counted_once_and_only_from_victims(tmp_path: Path) -> None:
+# What entered the switch.
+
+
+def test_reflected_bytes_are_those_of_victims_to_the_bystander() -> None:
     frame = datagram(ROBOT, BYSTANDER, b"reflected")
     ping = frame[:23] + b"\x01" + frame[24:]
     syn = syn_frame((hardware_of(STATION), hardware_of(BYSTANDER)), (STATION, 1), (BYSTANDER, 2), 3)
-    path = capture(
-        tmp_path / "wire.pcapng",
-        (0, IN, frame), (1, OUT, frame), (2, OUT, frame), (3, OUT, frame),
-        (1, IN, syn), (3, OUT, syn),
-        (0, IN, ping),
-        (2, IN, datagram(ROBOT, BYSTANDER, b"the attacker's own, in the robot's name")),
-        (0, IN, datagram(ROBOT, STATION, b"genuine")),
-    )  # fmt: skip
-    assert leaks.bytes_to(path, BYSTANDER, {0, 1}) == len(frame) + len(syn)
-    assert leaks.bytes_to(tmp_path / "none", BYSTANDER, {0, 1}) == 0
+    asked = datagram(ROBOT, BYSTANDER, b"the attacker's own, in the robot's name")
+    sent = [(0, frame), (1, syn), (0, ping), (2, asked), (2, ping), (0, datagram(ROBOT, STATION, b"genuine"))]
+    entered = [Frame(port, raw) for port, raw in sent]
+    assert bytes_sent(entered, {0, 1}, BYSTANDER) == len(frame) + len(syn)
+    assert bytes_sent(entered, {2}) == len(asked)
+
+
+def test_a_time_has_a_beginning_and_an_end() -> None:
+    frames = [Frame(0, b"", at_ns) for at_ns in (1, 2, 3)]
+    assert between(frames, 2, 3) == frames[1:2]
+
+
+def of_attacker(at_ns: int, port: int, raw: bytes | None = None) -> Frame:
+    ends = (ATTACKER, port), (STATION, 7410)
+    return Frame(2, raw or udp_frame((hardware_of(ATTACKER), hardware_of(STATION)), *ends, b"hello"), at_ns)
+
+
+@pytest.mark.parametrize(
+    ("lives", "count"),
+    [
+        ([(10, False)], 1),
+        ([(10, True), (20, False)], 2),
+        ([(10, True), (20, False), (30, False)], 2),
+        ([(10, True), (26, False)], 1),
+        ([(10, False), (12, False), (20, True)], 2),
+        ([], 0),
+    ],
+    ids=["refused", "opened and refused", "one says nothing", "only the first goes on", "first and last", "nobody"],
+)
+def test_a_node_that_sent_nothing_is_idle(lives: list[tuple[int, bool]], count: int) -> None:
+    arp = b"\xff" * 6 + bytes.fromhex(hardware_of(ATTACKER).replace(":", "")) + b"\x08\x06" + bytes(28)
+    frames = [of_attacker(11, 40_000), of_attacker(25, 40_001), of_attacker(27, 40_001), of_attacker(35, 0, arp)]
+    assert active(frames, lives) == count
+
+
+def test_genuine_frames_make_a_capture(tmp_path: Path) -> None:
+    genuine, asked = datagram(ROBOT, STATION, b"one"), datagram(ROBOT, ATTACKER, b"two")
+    entered = [Frame(0, genuine, 1_000_002_003), Frame(0, asked), of_attacker(5, 40_000), Frame(1, b"\1" * 14)]
+    write_capture(tmp_path / "before.pcap", without(entered, {2}, {ATTACKER}))
+    assert list(wire.frames(tmp_path / "before.pcap")) == [genuine, b"\1" * 14]
+    write_capture(tmp_path / "none.pcap", [])
+    assert list(wire.frames(tmp_path / "none.pcap")) == []
+
+
+# What a capture shows beside.
 
 
 def test_what_leaves_is_known_by_port_and_sender(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comseclab.attack.base import Attack, Effect
+from comseclab.attack.dialect import dialect_of
 from comseclab.attack.registry import ATTACKS
 from comseclab.attack.spec import AttackRecord, Phase, Seen
 from comseclab.attack.verdict import IDLE, Judged, Verdict, judge
@@ -19,7 +20,9 @@ UNTOUCHED: dict[str, Any] = {
     "before": Phase(sent=32, delivered=32), "during": Phase(sent=48, delivered=48),
     "after": Phase(sent=32, delivered=32), "age_before_ns": 1e6, "age_during_ns": 1e6,
 }  # fmt: skip
-ACTED: dict[str, Any] = {"targeted": 12, "injected_frames": 3000, "injected_bytes": 9000, "captured": 600, "rogues": 1}
+ACTED: dict[str, Any] = {
+    "targeted": 12, "injected_frames": 3000, "injected_bytes": 9000, "bytes_in": 9000, "captured": 600, "rogues": 1,
+}  # fmt: skip
 GONE = Phase(sent=48, delivered=0)
 SUCCESS: dict[str, dict[str, Any]] = {
     "drop": {"during": GONE}, "delay": {"age_during_ns": 4e8}, "eavesdrop": {"leaked": ["payload"]},
@@ -31,6 +34,7 @@ SUCCESS: dict[str, dict[str, Any]] = {
     **{name: {"during": GONE, "after": Phase(sent=32, delivered=0)} for name in ATTACKS if name.startswith("silence-")},
 }  # fmt: skip
 """By attack: what a trial shows in which it succeeded."""
+DIALECT = dialect_of("fastdds")
 every_attack = pytest.mark.parametrize("attack", ATTACKS.values(), ids=lambda one: one.name)
 
 
@@ -90,6 +94,15 @@ def test_an_attacker_that_did_nothing_was_not_stopped(attack: Attack) -> None:
         assert IDLE in found.text
 
 
+@pytest.mark.parametrize(
+    "attack", [one for one in ATTACKS.values() if one.rogues(DIALECT, control=False)], ids=lambda one: one.name
+)
+def test_a_node_of_the_attackers_that_failed_by_itself_was_not_stopped(attack: Attack) -> None:
+    idle = closed(Seen(**(UNTOUCHED | ACTED), idle_rogues=1))
+    found = of(attack, [stopped(), idle], [succeeded(attack)])
+    assert found.verdict is Verdict.NOT_SHOWN
+
+
 @every_attack
 def test_one_success_among_many_trials_is_told(attack: Attack) -> None:
     found = of(attack, [stopped(), stopped(), succeeded(attack)], [succeeded(attack)])
@@ -103,7 +116,8 @@ shown = st.builds(
     Seen, before=phases, during=phases, after=phases, altered=numbers, forged=numbers, repeated=numbers, stale=numbers,
     age_before_ns=ages, age_during_ns=ages, told=st.lists(st.just("deadline missed 1"), max_size=1),
     crashed=st.dictionaries(st.just("station-subscriber"), st.just("SIGSEGV")), rogue_received=numbers,
-    leaked=st.lists(st.sampled_from(["payload", "topic name"]), unique=True), bytes_out=numbers, relayed=numbers,
+    leaked=st.lists(st.sampled_from(["payload", "topic name"]), unique=True), bytes_out=numbers, bytes_in=numbers,
+    relayed=numbers,
     injected_frames=st.integers(0, 4000), injected_bytes=numbers, targeted=numbers, captured=numbers, rogues=numbers,
 )  # fmt: skip
 records = st.lists(

@@ -75,9 +75,10 @@ class Attack(ABC):
     def tried(self, seen: Seen) -> bool:
         """Whether the attacker did what the attack is; if it found nothing to act on, nothing was stopped. Pure.
 
-        A node of the attacker's is tried by being there: that it would do its work is for the control to show.
+        A node of the attacker's is tried by being there and sending: that it would do its work is for the control to
+        show. One that ended before it had sent anything, as for settings of its own that are wrong, tried nothing.
         """
-        return seen.rogues > 0 or seen.targeted + seen.injected_frames > 0
+        return not seen.idle_rogues and (seen.rogues > 0 or seen.targeted + seen.injected_frames > 0)
 
     @abstractmethod
     def judge(self, seen: Seen) -> Outcome:

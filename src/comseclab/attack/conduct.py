@@ -1,5 +1,6 @@
 """One trial under attack, from empty namespaces to a closed record. Runs in the trial's own process."""
 
+import functools
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,8 @@ from typing import Any
 from comseclab.attack import fence, observe
 from comseclab.attack.base import Attack, Rogue
 from comseclab.attack.dialect import Prepared, Setting, dialect_of
+from comseclab.attack.entered import write_capture
+from comseclab.attack.frame import Frame
 from comseclab.attack.path import OnPath
 from comseclab.attack.registry import attack_of
 from comseclab.attack.scene import ATTACKER, Scene
@@ -17,6 +20,7 @@ from comseclab.attack.spec import AttackRecord, AttackSpec
 from comseclab.attack.victims import Victim
 from comseclab.errors import LabError
 from comseclab.middleware.base import Material, Place
+from comseclab.results.record import WireProof
 from comseclab.results.store import write_atomically
 from comseclab.testbed import network
 from comseclab.testbed.host import pinned
@@ -68,6 +72,10 @@ class AttackedTrial(Trial):
         self.calibrated: Mapping[str, Any] = {}
         self.earlier: list[tuple[Node, Path]] = []
         """Nodes that were restarted, with the records of their lives before."""
+        self.started: list[tuple[Node, int]] = []
+        """The attacker's nodes in the order in which they were started, and when: CLOCK_MONOTONIC, ns."""
+        self.before: list[Frame] = []
+        """All frames that the path showed before the attack."""
         self.scene: Scene
 
     def build(self) -> None:
@@ -124,12 +132,18 @@ class AttackedTrial(Trial):
             node.program = Victim(node.name, argv, self.log / f"{node.name}.log")
 
     def start_rogues(self) -> None:
-        """Start the attacker's nodes, and give them time to be accepted or refused."""
+        """Start the attacker's nodes, each once the one before has opened or failed, so that it is known who sent what.
+
+        Then give them time to be accepted or refused.
+        """
         for rogue, node in self.rogues.items():
+            self.started.append((node, time.monotonic_ns()))
             self.start_node(node, self.prepared.rogues[rogue], self.calibrated)
-            assert isinstance(node.program, Victim)
-            node.program.tolerated = True
-            self.scene.rogues += [node.program] if rogue.role == "publisher" else []
+            program = node.program
+            assert isinstance(program, Victim)
+            program.tolerated = True
+            self.scene.rogues += [program] if rogue.role == "publisher" else []
+            wait_until(self._all(), functools.partial(_has_opened_or_failed, program), ROGUE_TIMEOUT_S)
         programs = [node.program for node in self.rogues.values() if node.program]
 
         def settled() -> bool:
@@ -150,6 +164,7 @@ class AttackedTrial(Trial):
         for node in self.nodes:
             if isinstance(node.program, Victim):
                 node.program.tolerated = True
+        self.before = list(self.path.seen)
         self.scene.note(f"{spec.attack} begins")
         try:
             self.attack.act(self.scene)
@@ -204,14 +219,27 @@ class AttackedTrial(Trial):
         with suppress(ProgramFailedError):
             self.services.stop()
 
+    def prove(self) -> WireProof:
+        """What the genuine nodes' own frames show of the protection, before anybody attacked it."""
+        capture = network.FILES / "before.pcap"
+        write_capture(capture, observe.genuine_before(self))
+        return self.middleware.prove(capture, self.spec)
+
     def record(self) -> AttackRecord:
         """What the trial shows, closed."""
         spec = self.attack_spec
         seen = observe.observe(self) if self.found.sent else None
-        reasons = [*self.found.reasons, *(observe.reasons(seen) if seen else [])]
+        proof = self.prove() if self.found.sent else None
+        # Whether a protection of the user's own does as it claims is for the attacks to find out.
+        must_hold = None if self.spec.own_transport else proof
+        reasons = [*self.found.reasons, *(observe.reasons(seen, must_hold) if seen else [])]
         opened = next((event for program in self.programs() for event in program.of("opened")), {})
         return AttackRecord(
             attack=spec.attack, arm=spec.arm, case=self.spec.factors.id(), valid=not reasons, reasons=reasons,
-            seen=seen, notes=self.scene.notes if hasattr(self, "scene") else [],
+            seen=seen, proof=proof, notes=self.scene.notes if hasattr(self, "scene") else [],
             versions={str(opened["transport"]): str(opened["version"])} if opened else {},
         )  # fmt: skip
+
+
+def _has_opened_or_failed(program: Program) -> bool:
+    return program.ended or bool(program.of("opened"))

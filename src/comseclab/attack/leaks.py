@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from comseclab.attack.frame import TCP, UDP, Frame
+from comseclab.attack.frame import Frame
 from comseclab.protection.proof import sentinels
 from comseclab.protection.wire import crossings, frames
 from comseclab.testbed.network import hardware_of
@@ -48,24 +48,6 @@ def topic_sign(topic: str) -> re.Pattern[bytes]:
         re.escape(bytes([len(name) + len(ending)]) + name + ending) for ending in (b"", b"/ros1", b"/opaque")
     )
     return re.compile(rb"(?<![\w/])(?:rt)?/" + re.escape(name) + kind + rb"|(?:" + counted + rb")(?![\w/])", re.DOTALL)
-
-
-def bytes_to(capture: Path, address: str, senders: set[int]) -> int:
-    """Bytes of the UDP and TCP frames to an address that entered the switch at the ports of `senders`.
-
-    Not what leaves it, for frames to an address of which nothing was heard yet leave at every port. Error messages of a
-    sender's kernel (ICMP) are none of the stack's.
-    """
-    to = bytes(map(int, address.split(".")))
-    return sum(
-        len(crossing.frame)
-        for crossing in (crossings(capture) if capture.exists() else ())
-        if crossing.direction == "inbound" and crossing.interface in senders and _goes_to(crossing.frame, to)
-    )
-
-
-def _goes_to(frame: bytes, address: bytes) -> bool:
-    return frame[12:14] == b"\x08\x00" and frame[23:24] in (bytes([UDP]), bytes([TCP])) and frame[30:34] == address
 
 
 def leaving(capture: Path, port: int, sender: str) -> Iterator[Frame]:

@@ -9,10 +9,14 @@ import numpy as np
 
 from comseclab.attack import leaks
 from comseclab.attack.deliveries import Delivery, Receipt, Sent, classify, median_age_ns, phase, stale
+from comseclab.attack.entered import active, between, bytes_sent, without
+from comseclab.attack.frame import Frame
 from comseclab.attack.scene import BYSTANDER
 from comseclab.attack.spec import Seen
 from comseclab.attack.told import crashed, refused, told
+from comseclab.results.record import WireProof
 from comseclab.results.samples import RECEIPT, SEND, read_kept, read_records
+from comseclab.trial import validity
 
 if TYPE_CHECKING:
     from comseclab.attack.conduct import AttackedTrial
@@ -22,19 +26,20 @@ LISTED = 400
 """Deliveries that stand in the evidence with their first bytes."""
 
 
-def reasons(seen: Seen) -> list[str]:
-    """Why a trial says nothing: the genuine stream failed before anybody attacked it.
+def reasons(seen: Seen, proof: WireProof | None = None) -> list[str]:
+    """Why a trial says nothing: the genuine stream failed, or was not protected as it should be, before the attack.
 
     A victim that crashed under the attack took its records with it, which is a finding and not such a failure.
     """
+    found = validity.judge_proof(proof)
     if seen.crashed:
-        return []
+        return found
     if not seen.before.sent:
-        return ["no message was sent before the attack"]
+        return [*found, "no message was sent before the attack"]
     if seen.before.lost_share > MOST_LOST_BEFORE:
         lost = seen.before.sent - seen.before.delivered
-        return [f"{lost} of {seen.before.sent} messages were lost before the attack"]
-    return []
+        return [*found, f"{lost} of {seen.before.sent} messages were lost before the attack"]
+    return found
 
 
 def observe(trial: "AttackedTrial") -> Seen:
@@ -47,8 +52,11 @@ def observe(trial: "AttackedTrial") -> Seen:
     _list_deliveries(trial.folder / "evidence" / "delivered.txt", deliveries)
     attacked = [one for one in deliveries if one.receipt.arrived_ns >= begin_ns]
     received_by, capture = _received_by(trial), trial.wire.path
+    before = phase(sent, deliveries, -math.inf, begin_ns)
+    meanwhile = between(list(trial.path.seen), begin_ns, end_ns)
+    victims = {scene.port_of(node.host) for node in trial.nodes}
     return Seen(
-        before=phase(sent, deliveries, -math.inf, begin_ns),
+        before=before,
         during=phase(sent, deliveries, begin_ns, end_ns),
         after=phase(sent, deliveries, end_ns, math.inf),
         altered=sum(one.kind == "altered" for one in attacked),
@@ -64,10 +72,13 @@ def observe(trial: "AttackedTrial") -> Seen:
         readers=[credentials for credentials, count in received_by.items() if count],
         rogue_refused=refused(trial.rogues.values()),
         leaked=leaks.find(capture, trial.spec),
-        bytes_out=_bytes_to_bystander(trial),
+        bytes_out=bytes_sent(meanwhile, victims, trial.hosts[BYSTANDER].address),
+        bytes_in=bytes_sent(meanwhile, {scene.port_of(scene.attacker)}),
         relayed=_relayed(trial),
+        frames_a_message=_frames_a_message(trial, before.sent, begin_ns),
         captured=leaks.count(capture),
         rogues=len(trial.rogues),
+        idle_rogues=len(trial.rogues) - _active_rogues(trial),
         injected_frames=scene.budget.frames,
         injected_bytes=scene.budget.bytes,
         targeted=scene.targeted,
@@ -122,10 +133,24 @@ def _received_by(trial: "AttackedTrial") -> dict[str, int]:
     }
 
 
-def _bytes_to_bystander(trial: "AttackedTrial") -> int:
-    """What the hosts of the genuine nodes sent to the host that asked nobody."""
-    ports = {trial.scene.port_of(node.host) for node in trial.nodes}
-    return leaks.bytes_to(trial.wire.path, trial.hosts[BYSTANDER].address, ports)
+def genuine_before(trial: "AttackedTrial") -> list[Frame]:
+    """The frames that entered the switch before the attack, but for those from and to the attacker's host."""
+    scene = trial.scene
+    return without(trial.before, {scene.port_of(scene.attacker)}, {scene.attacker.address})
+
+
+def _frames_a_message(trial: "AttackedTrial", sent: int, begin_ns: int) -> float:
+    """How many frames of the stream there were for each message before the attack; 1 where there were none."""
+    frames = between(genuine_before(trial), -math.inf, begin_ns)
+    count = sum(trial.dialect.is_message(frame, trial.scene) for frame in frames)
+    return count / sent if count and sent else 1.0
+
+
+def _active_rogues(trial: "AttackedTrial") -> int:
+    """Nodes of the attacker's that opened, or were refused on the network."""
+    port = trial.scene.port_of(trial.scene.attacker)
+    lives = [(begun_ns, bool(node.program and node.program.of("opened"))) for node, begun_ns in trial.started]
+    return active([frame for frame in trial.before if frame.port == port], lives)
 
 
 def _relayed(trial: "AttackedTrial") -> int:

@@ -5,7 +5,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from comseclab.attack.limits import MOST_SECONDS
-from comseclab.results.record import Record
+from comseclab.results.record import Record, WireProof
 from comseclab.trial.spec import Spec, TrialSpec
 
 Arm = Literal["attack", "control"]
@@ -59,10 +59,13 @@ class Seen(Record):
     readers: list[str] = Field(default_factory=list, description="credentials of the nodes that received them")
     rogue_refused: list[str] = Field(default_factory=list, description="what the attacker's node was told")
     leaked: list[str] = Field(default_factory=list, description="what the capture shows in clear")
-    bytes_out: int = Field(0, description="bytes the victims sent to a third party during the attack")
+    bytes_out: int = Field(0, description="bytes of the frames that the victims sent to a third party in that time")
+    bytes_in: int = Field(0, description="bytes of the frames that the attacker's host sent in that time")
     relayed: int = Field(0, description="frames of the stream that reached the subscriber from the attacker's address")
+    frames_a_message: float = Field(1.0, gt=0, description="frames of the stream for each message before the attack")
     captured: int = Field(0, description="frames in the capture")
     rogues: int = Field(0, description="nodes of the attacker's that were started")
+    idle_rogues: int = Field(0, description="of these, those that ended before they had sent anything")
     injected_frames: int = 0
     injected_bytes: int = 0
     targeted: int = Field(0, description="frames of the stream that the attacker altered, held or dropped")
@@ -78,5 +81,6 @@ class AttackRecord(Record):
     valid: bool
     reasons: list[str] = Field(description="why invalid: the laboratory or the genuine stream failed")
     seen: Seen | None
+    proof: WireProof | None = Field(None, description="of the protection, by the genuine frames before the attack")
     notes: list[str] = Field(default_factory=list, description="what the attacker did, in order")
     versions: dict[str, str] = Field(default_factory=dict)

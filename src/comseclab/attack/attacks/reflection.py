@@ -14,8 +14,8 @@ class Reflection(Attack):
     name = "reflection"
     title = "A stranger sends one message that has a victim send to a third party, a bystander that has asked nobody."
     success = (
-        "The victims send the bystander more bytes, in UDP or TCP, than the attacker's message had; the harm is how "
-        "many times more."
+        "While the attack lasts, the victims send the bystander more bytes in frames of UDP and TCP than the "
+        "attacker's host sends in all, asking and connecting; the harm is how many times more."
     )
     stride = "Denial of service"
 
@@ -23,10 +23,10 @@ class Reflection(Attack):
         scene.dialect.reflect(scene)
 
     def judge(self, seen: Seen) -> Outcome:
-        if not seen.injected_bytes:
+        if not seen.bytes_in:
             return availability(seen, "no message could be sent")
-        factor = seen.bytes_out / seen.injected_bytes
-        text = f"{seen.bytes_out} bytes to the bystander for {seen.injected_bytes} of the attacker's"
+        factor = seen.bytes_out / seen.bytes_in
+        text = f"{seen.bytes_out} bytes to the bystander for {seen.bytes_in} of the attacker's"
         if factor > 1:
             return Outcome(Effect.SUCCEEDED, text, {"amplification": factor})
         return availability(seen, text)

@@ -39,8 +39,9 @@ class Relay(Attack):
         scene.on_messages(relay)
 
     def judge(self, seen: Seen) -> Outcome:
-        """A message takes a frame or more, so at most `sent - relayed` messages can have come past the attacker."""
-        past = max(0, seen.during.sent - min(seen.relayed, seen.targeted))
+        """What was not relayed has come past the attacker; a message takes as many frames as before the attack."""
+        relayed = min(seen.relayed, seen.targeted) / seen.frames_a_message
+        past = max(0, round(seen.during.sent - relayed))
         taken = max(0, seen.during.delivered - past)
         share = taken / seen.during.sent if seen.during.sent else 0.0
         text = f"{taken} of {seen.during.sent} messages taken from the attacker's port as the writer's"
