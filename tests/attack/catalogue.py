@@ -8,6 +8,7 @@ from typing import Literal
 from comseclab.attack.base import Attack
 from comseclab.attack.dialect import dialects
 from comseclab.attack.registry import ATTACKS
+from comseclab.attack.spec import Seen
 from comseclab.middleware.registry import MIDDLEWARES
 from comseclab.trial.spec import Factors
 
@@ -58,6 +59,14 @@ def refusals() -> Iterator[str]:
                     )
 
 
+def seen() -> Iterator[str]:
+    """What a trial's record says was seen, and attacks are judged by."""
+    yield "| field of `seen` | |"
+    yield "|---|---|"
+    for name, field in Seen.model_fields.items():
+        yield _row(f"`{name}`", field.description or "")
+
+
 def _common(where: list[Factors], every: list[Factors]) -> str:
     """What sets the refused configurations apart."""
     levels = list(dict.fromkeys(factors.protection for factors in where))
@@ -84,7 +93,7 @@ def _row(*fields: str) -> str:
 
 def written(document: str) -> str:
     """The document with its tables as they should be."""
-    for table in (attacks, silences, refusals):
+    for table in (attacks, silences, refusals, seen):
         begin, end = f"<!-- {table.__name__} -->\n", f"<!-- end of {table.__name__} -->"
         content = "\n".join(table()) + "\n"
         document = re.sub(f"{begin}.*?{end}", lambda _: begin + content + end, document, flags=re.DOTALL)  # noqa: B023

@@ -43,9 +43,9 @@ class Phase(Record):
 class Seen(Record):
     """What the subscriber received and what everybody's programs and the capture show."""
 
-    before: Phase
-    during: Phase
-    after: Phase
+    before: Phase = Field(description="messages sent before the attack, and how many of them were delivered")
+    during: Phase = Field(description="the same, of messages sent during the attack")
+    after: Phase = Field(description="the same, of messages sent after it")
     altered: int = Field(0, description="receipts whose bytes neither the writer nor the attacker sent")
     forged: int = Field(0, description="receipts that carry the attacker's nonce")
     repeated: int = Field(0, description="genuine messages delivered again")
@@ -66,8 +66,8 @@ class Seen(Record):
     captured: int = Field(0, description="frames in the capture")
     rogues: int = Field(0, description="nodes of the attacker's that were started")
     idle_rogues: int = Field(0, description="of these, those that ended before they had sent anything")
-    injected_frames: int = 0
-    injected_bytes: int = 0
+    injected_frames: int = Field(0, description="frames, and pieces of connections, that the attacker sent or altered")
+    injected_bytes: int = Field(0, description="bytes of these")
     targeted: int = Field(0, description="frames of the stream that the attacker altered, held or dropped")
 
 
