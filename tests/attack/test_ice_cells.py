@@ -27,7 +27,7 @@ def test_stranger_succeeds_in_clear_and_is_stopped_by_tls(cells: Cells, attack: 
 
 
 def test_one_call_makes_the_broker_send_the_stream_to_a_third_party(cells: Cells) -> None:
-    assert cells["none", "reflection"].harm["amplification"] > 1000
+    assert cells["none", "reflection"].harm["amplification"] > 100
 
 
 def test_stranger_ends_a_subscription_in_clear_only(cells: Cells) -> None:
