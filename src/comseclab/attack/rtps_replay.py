@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from comseclab.attack import rtps_wire as wire
 from comseclab.attack.deliveries import IN_FLIGHT_NS
 from comseclab.attack.frame import Frame
-from comseclab.attack.rtps_known import Known, learn, message_in
+from comseclab.attack.rtps_known import Known, message_in
 from comseclab.attack.rtps_wire import Message
 from comseclab.protection.rtps import Submessage
 
@@ -18,16 +18,9 @@ if TYPE_CHECKING:
     from comseclab.attack.scene import Scene
 
 REPLAYED = 20
-MOST_AWAITED_NS = 500_000_000
 SENT_BEFORE = 5
 ROUNDS, PAUSE_S = 3, 0.1
 """To a restarted reader all is sent again some times, as it may not have matched the writer yet."""
-
-
-def protected(messages: Iterable[Frame]) -> bool:
-    """Whether what is around the payload of the stream's messages, their numbers above all, is signed or encrypted."""
-    found = (message for frame in messages if (message := message_in(frame)))
-    return any(part.kind in wire.PROTECTING for message in found for part in message.parts)
 
 
 def again(scene: "Scene", known: Known, *, resequenced: bool) -> str:
@@ -40,30 +33,26 @@ def again(scene: "Scene", known: Known, *, resequenced: bool) -> str:
 
 
 def to_restarted(scene: "Scene", known: Known) -> str:
-    """The same with messages of before a restart, addressed to the subscriber's new participant.
+    """Send what was sent before the subscriber's restart, from the first message on, to its new participant.
 
-    Where numbers are protected, all that the writer sent is sent again from its first message on, to a reader that has
-    heard nothing else so far (see `hold_back`): to it the numbers are new.
+    That has heard nothing else so far (see `hold_back`): to it the numbers are new, so that no signature is in the way.
     """
     frames = before_restart(scene, known)
+    copies = loosened(frames)
     for _ in range(ROUNDS):
-        now = learn(scene) or known
-        copies = loosened(frames) if protected(frames) else renumbered(frames[-REPLAYED:], now)
         for copy in copies:
-            scene.inject_on_path(to_new_participant(copy, now))
+            scene.inject_on_path(to_new_participant(copy, known))
         time.sleep(PAUSE_S)
     return f"{len(copies)} copies of {len(frames)} earlier frames sent {ROUNDS} times to the new participant"
 
 
 def before_restart(scene: "Scene", known: Known) -> list[Frame]:
-    """The stream's messages from before the subscriber's restart, protected ones with the HEARTBEATs among them.
+    """The stream's messages from before the subscriber's restart, with the HEARTBEATs among them.
 
     Those not that may have been on their way when it was told to restart: they would not count as old.
     """
     until_ns = (scene.restarted_ns or 0) - IN_FLIGHT_NS
     messages = [frame for frame in scene.messages() if frame.at_ns < until_ns]
-    if not protected(messages):
-        return messages
     earlier = [frame for frame in list(scene.path.seen) if frame.at_ns < until_ns]
     return [frame for frame in earlier if is_of_stream(frame, scene, messages, known)]
 
@@ -97,18 +86,6 @@ def to_new_participant(frame: Frame, known: Known) -> Frame:
     message = _of(frame)
     message = replace(message, parts=tuple(_retargeted(message.parts, known.reader.prefix)))
     return _redirected(frame, known.reader.user[1]).with_payload(message.raw())
-
-
-def await_message(scene: "Scene") -> None:
-    """Until the restarted subscriber has got a message: before it, Cyclone DDS takes none that is out of turn.
-
-    What was sent between its end and its return went to its old self.
-    """
-    since_ns = time.monotonic_ns()
-    while time.monotonic_ns() < since_ns + MOST_AWAITED_NS:
-        if any(frame.at_ns > since_ns for frame in scene.messages()[-1:]):
-            return
-        time.sleep(0.002)
 
 
 def hold_back(scene: "Scene", known: Known) -> None:

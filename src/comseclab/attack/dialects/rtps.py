@@ -112,22 +112,21 @@ class Rtps(Dialect):
         scene.note(f"{FORGED} messages forged, numbers {known.last + 1} to {known.last + FORGED}, {_learned(known)}")
 
     def before_restart(self, scene: "Scene") -> None:
-        """Where numbers are protected, have the new subscriber hear nothing before it is sent what was recorded."""
-        known = self._known(scene)
-        if known is not None and replaying.protected(scene.messages()):
+        """Have the new subscriber hear nothing of the stream before it is sent what was recorded."""
+        if known := self._known(scene):
             replaying.hold_back(scene, known)
             scene.note("what the writer sends is held back")
 
     def replay(self, scene: "Scene", *, resequenced: bool) -> None:
-        """The last messages again; those from before a restart go to the subscriber's new participant."""
-        if scene.restarted_ns is None:
-            if known := self._known(scene):
-                scene.note(f"{replaying.again(scene, known, resequenced=resequenced)}, {_learned(known)}")
+        """The last messages again; all from before a restart where the subscriber has a new participant."""
+        known = self._known(scene)
+        if known is None:
             return
-        if not replaying.protected(scene.messages()):
-            replaying.await_message(scene)
-        if known := self._known(scene):
-            scene.note(f"{replaying.to_restarted(scene, known)}, {_learned(known)}")
+        if scene.restarted_ns is None:
+            done = replaying.again(scene, known, resequenced=resequenced)
+        else:
+            done = replaying.to_restarted(scene, known)
+        scene.note(f"{done}, {_learned(known)}")
 
     def silence(self, scene: "Scene", message: str) -> None:
         """Send the control message in the writer's name, a few times."""
