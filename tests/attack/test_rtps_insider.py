@@ -79,7 +79,8 @@ def test_fast_dds_reads_other_permissions_at_first_than_those_it_shows(tmp_path:
     spec = ProtectionSpec(name="auth", base="auth")
     genuine = dds.prepare(spec, [Participant("robot", "robot", TOPIC, NOTHING)], 0, tmp_path)
     files = dds.insider(spec, ROGUE, genuine.files["robot"]["governance"], 0, tmp_path).files[ROGUE.node]
-    insider = dds_insider.unrefused_by_fastdds(files, TOPIC, NOTHING, 0, tmp_path / "own")
+    granting = dds_insider.signed_by_itself(files, TOPIC, NOTHING, 0)
+    insider = dds_insider.of_fastdds(files, granting, files["permissions"].read_bytes(), tmp_path / "own")
     insider["permissions"].open("rb", buffering=0).close()  # as the transport does to see whether it is there
     with insider["permissions"].open() as document:
         # No further than to the signature's end, as a reader of MIME documents may: it need not see the file's.
@@ -101,9 +102,9 @@ def test_cyclone_dds_gets_the_plugin_beside_the_genuine_documents(tmp_path: Path
     ).files["robot"]
     given = cyclonedds.required("10.77.0.3", documents)
     with pytest.raises(LabError, match=r"insider.*comseclab build"):
-        dds_insider.unrefused_by_cyclonedds(given, tmp_path)
+        dds_insider.with_plugin(given, tmp_path)
     (tmp_path / "libcomseclab-cyclonedds-insider.so").touch()
-    root = ElementTree.fromstring(dds_insider.unrefused_by_cyclonedds(given, tmp_path))
+    root = ElementTree.fromstring(dds_insider.with_plugin(given, tmp_path))
     control = root.find("Domain/Security/AccessControl")
     assert control is not None
     (library,) = control.findall("Library")

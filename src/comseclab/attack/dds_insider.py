@@ -23,32 +23,39 @@ Files = Mapping[str, Path]
 LOOK_EVERY_S = 0.001
 
 
-def self_signed(files: Files, writes: frozenset[str], reads: frozenset[str], domain: int, folder: Path) -> Files:
-    """The files of an insider with permissions that grant what it likes.
+def signed_by_itself(files: Files, writes: frozenset[str], reads: frozenset[str], domain: int) -> bytes:
+    """Permissions that grant an insider what it likes, signed with the key of its identity.
 
     The signer's certificate is a valid one of the identity CA, which may be the permissions CA too, as sros2 makes it.
     """
-    own = _authority(files)
+    own = Authority(load_certificate(files["certificate"]), load_key(files["key"]))
     subject = own.certificate.subject.rfc4514_string()
-    permissions = own.sign(documents.permissions(subject, writes, reads, domain))
-    return {**_believing(files, folder), "permissions": _write(folder / "permissions.p7s", permissions)}
+    return own.sign(documents.permissions(subject, writes, reads, domain))
 
 
-def unrefused_by_fastdds(
-    files: Files, writes: frozenset[str], reads: frozenset[str], domain: int, folder: Path
-) -> Files:
-    """The files of an insider whose own node of Fast DDS finds that it may do everything, and sends its true rights.
+def of_fastdds(files: Files, granting: bytes, shown: bytes, folder: Path) -> Files:
+    """The files of an insider whose own node of Fast DDS goes by the permissions `granting`, and shows others `shown`.
 
-    The stack reads its permissions twice: to know its rights, then to have what it shows to others. So the first time
-    it is given what the insider signed itself.
+    The stack reads its permissions twice, first to know its rights, then to have what it shows. So that it takes what
+    the insider signed itself, identities and their CA are among its permissions CAs, behind the genuine one, by which
+    it goes on to judge others.
     """
-    granting = self_signed(files, writes, reads, domain, folder)
-    first, then = granting["permissions"].read_bytes(), files["permissions"].read_bytes()
-    return {**granting, "permissions": _changing(folder / "changing.p7s", first, then)}
+    believed = b"".join(files[ca].read_bytes() for ca in ("permissions_ca", "certificate", "identity_ca"))
+    return {
+        **files,
+        "permissions_ca": _write(folder / "permissions_ca.cert.pem", believed),
+        "permissions": _changing(folder / "permissions.p7s", granting, shown),
+    }
 
 
-def unrefused_by_cyclonedds(configuration: str, native: Path) -> str:
-    """The configuration of a node of Cyclone DDS, such that it grants itself everything with the laboratory's plugin.
+def of_cyclonedds(files: Files, shown: bytes, folder: Path) -> Files:
+    """The files of an insider whose own node of Cyclone DDS has the laboratory's plugin, and shows others `shown`."""
+    _write(folder / "permissions.p7s.shown", shown)
+    return {**files, "permissions": _write(folder / "permissions.p7s", files["permissions"].read_bytes())}
+
+
+def with_plugin(configuration: str, native: Path) -> str:
+    """A node's configuration of Cyclone DDS, with the laboratory's plugin by which it grants itself everything.
 
     Raises LabError where the plugin (native/transports/cyclonedds/insider) is not among the native programs.
     """
@@ -90,16 +97,6 @@ def _unread(pipe: int) -> int:
     """Bytes in a pipe that nobody has read yet."""
     (count,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
     return int(count)
-
-
-def _authority(files: Files) -> Authority:
-    return Authority(load_certificate(files["certificate"]), load_key(files["key"]))
-
-
-def _believing(files: Files, folder: Path) -> Files:
-    """With itself among its permissions CAs, behind the genuine one, by which it goes on to judge others."""
-    both = files["permissions_ca"].read_bytes() + files["certificate"].read_bytes()
-    return {**files, "permissions_ca": _write(folder / "permissions_ca.cert.pem", both)}
 
 
 def _write(path: Path, content: bytes) -> Path:

@@ -1,7 +1,15 @@
 // Access control for the laboratory's own rogue nodes: the genuine plugin, but what this node itself creates is always
-// granted. Governance, the permissions that peers are sent, and what peers may do stay the genuine plugin's. A node
-// with the genuine plugin refuses itself what its permissions lack, so that nobody else is ever asked.
+// granted, and peers are shown the permissions in the file NAME.shown beside its own, NAME. Governance and what peers
+// may do stay the genuine plugin's. With that one a node would refuse itself what its permissions lack, or refuse
+// permissions that others might take, so that nobody else is ever asked.
+#include <dds/ddsrt/heap.h>
+#include <dds/ddsrt/string.h>
 #include <dds/security/dds_security_api_access_control.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 extern "C" {
 // Of libdds_security_ac (no header declares them; the types are plugin_init and plugin_finalize of dds_security_api.h).
@@ -15,9 +23,50 @@ __attribute__((visibility("default"))) int comseclab_finalize_insider(void* cont
 
 namespace {
 
+dds_security_access_control genuine;
+std::string shown;
+
+// The value of a property (DDS Security 1.1, 9.3.1 and 9.4.1: documents, and what a handshake carries), or null.
+DDS_Security_string* find(const DDS_Security_PropertySeq& properties, const char* name) {
+  for (DDS_Security_unsigned_long i = 0; i < properties._length; ++i) {
+    if (std::strcmp(properties._buffer[i].name, name) == 0) return &properties._buffer[i].value;
+  }
+  return nullptr;
+}
+
 // The specification's checks of local entities differ in their arguments alone.
 template <typename... Arguments>
 DDS_Security_boolean grant(Arguments... /*arguments*/) {
+  return true;
+}
+
+DDS_Security_PermissionsHandle validate_local_permissions(dds_security_access_control* instance,
+                                                          const dds_security_authentication* auth_plugin,
+                                                          const DDS_Security_IdentityHandle identity,
+                                                          const DDS_Security_DomainId domain_id,
+                                                          const DDS_Security_Qos* participant_qos,
+                                                          DDS_Security_SecurityException* ex) {
+  const auto* own = find(participant_qos->property.value, "dds.sec.access.permissions");
+  const std::string path = own != nullptr ? *own : "";
+  std::ifstream file(path.substr(path.find(':') + 1) + ".shown");
+  shown.assign(std::istreambuf_iterator<char>(file), {});
+  if (shown.empty()) {
+    ex->code = 1;
+    ex->message = ddsrt_strdup("there is no file of the permissions to be shown to peers");
+    return DDS_SECURITY_HANDLE_NIL;
+  }
+  return genuine.validate_local_permissions(instance, auth_plugin, identity, domain_id, participant_qos, ex);
+}
+
+DDS_Security_boolean get_permissions_credential_token(dds_security_access_control* instance,
+                                                      DDS_Security_PermissionsCredentialToken* token,
+                                                      const DDS_Security_PermissionsHandle handle,
+                                                      DDS_Security_SecurityException* ex) {
+  if (!genuine.get_permissions_credential_token(instance, token, handle, ex)) return false;
+  if (auto* document = find(token->properties, "dds.perm.cert")) {
+    ddsrt_free(*document);
+    *document = ddsrt_strdup(shown.c_str());
+  }
   return true;
 }
 
@@ -27,10 +76,13 @@ int comseclab_init_insider(const char* argument, void** context, struct ddsi_dom
   const int result = init_access_control(argument, context, gv);
   if (result != 0) return result;
   auto* plugin = static_cast<dds_security_access_control*>(*context);
+  genuine = *plugin;
   plugin->check_create_participant = grant;
   plugin->check_create_topic = grant;
   plugin->check_create_datawriter = grant;
   plugin->check_create_datareader = grant;
+  plugin->validate_local_permissions = validate_local_permissions;
+  plugin->get_permissions_credential_token = get_permissions_credential_token;
   return 0;
 }
 

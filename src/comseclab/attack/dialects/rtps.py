@@ -172,19 +172,20 @@ class Rtps(Dialect):
 
 
 def _insider_settings(setting: Setting, rogue: Rogue, place: Place, files: Mapping[str, Path]) -> dict[str, Any]:
-    """What an insider's node is opened with, so that nobody but the victims refuses it."""
+    """What an insider's node is opened with: where it lacks the right, such that nobody but the victims refuses it."""
     spec, middleware, folder = setting.spec, setting.middleware, setting.folder / "insiders" / place.node
-    wanted = topics(spec, place.writes), topics(spec, place.reads)
-    unchecked = rogue.credentials == "no-permission"
-    if rogue.credentials == "self-signed":
-        files = dds_insider.self_signed(files, *wanted, DOMAIN, folder)
-    elif unchecked and middleware.name == "fastdds":
-        files = dds_insider.unrefused_by_fastdds(files, *wanted, DOMAIN, folder)
+    if rogue.credentials == "permitted":
+        return middleware.node_settings(spec, place, Material({place.node: files}))
+    writes, reads = topics(spec, place.writes), topics(spec, place.reads)
+    own = dds_insider.signed_by_itself(files, writes, reads, DOMAIN)
+    shown = own if rogue.credentials == "self-signed" else files["permissions"].read_bytes()
+    if middleware.name == "fastdds":
+        files = dds_insider.of_fastdds(files, own, shown, folder)
+        return middleware.node_settings(spec, place, Material({place.node: files}))
+    files = dds_insider.of_cyclonedds(files, shown, folder)
     settings = middleware.node_settings(spec, place, Material({place.node: files}))
-    if unchecked and middleware.name == "cyclonedds":
-        *parts, required = settings["configuration"]
-        settings["configuration"] = [*parts, dds_insider.unrefused_by_cyclonedds(required, spec.native)]
-    return settings
+    *parts, required = settings["configuration"]
+    return {**settings, "configuration": [*parts, dds_insider.with_plugin(required, spec.native)]}
 
 
 def _control(message: str, known: Known) -> tuple[list[Submessage], tuple[str, int]]:
