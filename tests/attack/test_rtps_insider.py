@@ -90,6 +90,8 @@ def test_fast_dds_reads_other_permissions_at_first_than_those_it_shows(tmp_path:
             first += document.readline()
         then = insider["permissions"].read_bytes()
     assert "<topic>rt/scan</topic>" in first
+    authorities = [files[ca].read_bytes() for ca in ("permissions_ca", "certificate", "identity_ca")]
+    assert insider["permissions_ca"].read_bytes() == b"".join(authorities)
     assert then == files["permissions"].read_bytes()
     assert {what: insider[what] for what in insider if what not in ("permissions", "permissions_ca")} == {
         what: files[what] for what in files if what not in ("permissions", "permissions_ca")
@@ -140,3 +142,11 @@ def test_a_users_governance_need_not_know_what_insiders_may_write(middleware: st
         assert (str(theirs) in json.dumps(settings)) == (rogue.credentials != "none")
     assert set(prepared.material.files) == {"robot-publisher"}
     assert {"self-signed.permissions.p7s", "no-permission.cert.pem"} <= set(prepared.material.publishable)
+
+
+def test_cyclone_dds_shows_other_permissions_than_its_own(tmp_path: Path) -> None:
+    own = tmp_path / "own.p7s"
+    own.write_bytes(b"own")
+    insider = dds_insider.of_cyclonedds({"permissions": own}, b"shown", tmp_path / "insider")
+    assert insider["permissions"].read_bytes() == b"own"
+    assert Path(f"{insider['permissions']}.shown").read_bytes() == b"shown"

@@ -3,21 +3,75 @@
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 
 from attack.campaign import run_cells
+from comseclab import plan as plans
+from comseclab.attack import run
 from comseclab.attack.verdict import Verdict
+from comseclab.plan.read import checked_plan
+from comseclab.protection import documents
+from comseclab.protection.authority import Authority, write_certificate, write_key
+from comseclab.protection.levels import LEVELS
 
 ATTACKS = {"insider-publish": "station-subscriber", "subscribe-without-right": "robot-publisher"}
 """With the victim that is asked."""
 REFUSED = {"fastdds": "rt/scan topic not found in allow rule", "cyclonedds": "rt/scan denied by default rule"}
+"""Cyclone DDS says so only where discovery is not protected."""
+NOT_OF_THE_AUTHORITY = {
+    "fastdds": "Failed verification of the permissions file",
+    "cyclonedds": "permissions from plugin: Failed to parse PKCS7",
+}
 
 
 @pytest.mark.parametrize("middleware", ["fastdds", "cyclonedds"])
 def test_the_victims_permission_check_refuses_the_insider(middleware: str, tmp_path: Path) -> None:
     cells = run_cells(middleware, ["rtps-sign"], list(ATTACKS), out=tmp_path)
     for attack, victim in ATTACKS.items():
-        assert cells["rtps-sign", attack].verdict is Verdict.STOPPED, cells["sros2-default", attack].text
+        assert cells["rtps-sign", attack].verdict is Verdict.STOPPED, cells["rtps-sign", attack].text
         (trial,) = tmp_path.glob(f"**/trials/*_rtps-sign_*_{attack}_attack-1")
         assert REFUSED[middleware] in (trial / "log" / f"{victim}.log").read_text()
-        (rogue,) = (trial / "log").glob("attacker-*-no-permission.log")
-        assert rogue.read_text() == ""
+
+
+@pytest.mark.parametrize("middleware", ["fastdds", "cyclonedds"])
+def test_the_victims_refuse_what_an_identity_signed_where_permissions_have_a_ca_of_their_own(
+    middleware: str, tmp_path: Path
+) -> None:
+    content = {
+        "plan": {"name": "authorities"},
+        "factors": {"middleware": middleware, "reliability": "reliable", "protection": ["none", "mine"]},
+        "protections": {"mine": {"base": "rtps-sign", "keystore": str(two_authorities(tmp_path / "keystore"))}},
+        "attack": {"attacks": ["self-signed-permissions"], "repetitions": 1},
+    }
+    plan = checked_plan(content, tmp_path / "authorities.toml")
+    work = run.begin(plan, plans.expand(plan), "", tmp_path)
+    (judged,) = run.carry_out(work, lambda *_: None).values()
+    assert judged.verdict is Verdict.STOPPED, judged.text
+    (trial,) = tmp_path.glob("**/trials/*_attack-1")
+    assert NOT_OF_THE_AUTHORITY[middleware] in (trial / "log" / "station-subscriber.log").read_text()
+
+
+def authority_named(name: str) -> Authority:
+    """OpenSSL finds a certificate's CA by its name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("comseclab.protection.authority._CA_NAME", x509.Name.from_rfc4514_string(f"CN={name}"))
+        return Authority.create()
+
+
+def two_authorities(root: Path) -> Path:
+    """A user's keystore in which one CA signs identities, another governance and permissions."""
+    identities, permissions = authority_named("identities"), authority_named("permissions")
+    for name, authority in (("identity_ca", identities), ("permissions_ca", permissions)):
+        write_certificate(root / "public" / f"{name}.cert.pem", authority.certificate)
+        write_key(root / "private" / f"{name}.key.pem", authority.key)
+    governance = root / "enclaves" / "governance.p7s"
+    governance.parent.mkdir()
+    governance.write_bytes(permissions.sign(documents.governance(LEVELS["rtps-sign"], 0)))
+    for host in ("robot", "station"):
+        enclave = root / "enclaves" / host
+        certificate, key = identities.issue(x509.Name.from_rfc4514_string(f"CN=/{host}"))
+        write_certificate(enclave / "cert.pem", certificate)
+        write_key(enclave / "key.pem", key)
+        text = documents.permissions(f"CN=/{host}", ["rt/scan"], ["rt/scan"], 0)
+        (enclave / "permissions.p7s").write_bytes(permissions.sign(text))
+    return root
