@@ -13,6 +13,7 @@ import pytest
 
 from attack.scenes import scene_on
 from comseclab.attack import icep, icestorm
+from comseclab.attack.dialect import dialect_of
 from comseclab.attack.icep import Identity
 from comseclab.attack.icestorm import Call
 from comseclab.errors import LabError
@@ -117,3 +118,10 @@ def test_what_fails_apart_fails_the_trial_until_the_attack_ends(tmp_path: Path) 
     while threading.active_count() > before and time.monotonic() < until:
         time.sleep(0.01)
     assert failed.failure is None
+
+
+def test_without_a_handshake_on_the_path_nothing_is_reflected(tmp_path: Path) -> None:
+    scene, _ = scene_on({"attacker": NOBODY}, tmp_path / "injected.hex", dialect_of("zenoh"))
+    scene.dialect.reflect(scene)
+    assert scene.budget.frames == 0
+    assert scene.notes[-1].endswith("no QUIC handshake was seen, nothing was sent")

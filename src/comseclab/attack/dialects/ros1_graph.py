@@ -52,7 +52,7 @@ def learn(scene: "Scene") -> Topic:
         raise LabError(f"the ROS master knows no topic {attacked}")
     name = names[0]
     publisher, publisher_api = _node_at(scene, master, dict(publishers)[name], scene.writer.address)
-    _, subscriber_api = _node_at(scene, master, dict(subscribers)[name], scene.reader.address)
+    _, subscriber_api = _node_at(scene, master, dict(subscribers).get(name, []), scene.reader.address)
     return Topic(name, types[name], master, publisher, publisher_api, subscriber_api)
 
 

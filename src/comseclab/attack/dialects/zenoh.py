@@ -109,7 +109,11 @@ class Zenoh(Dialect):
         Its keys follow from itself (RFC 9001, 5.2), so any server answers it, with at most three times what it got
         (RFC 9000, 8.1).
         """
-        hello = next(frame for frame in scene.path.seen if frame.protocol == UDP and frame.payload[:1] >= b"\xc0")
+        sent = (frame for frame in list(scene.path.seen) if frame.protocol == UDP and frame.payload[:1] >= b"\xc0")
+        hello = next(sent, None)
+        if hello is None:
+            scene.note("no QUIC handshake was seen, nothing was sent")
+            return
         asked, port = scene.reader, READER_PORT
         if hello.destination[0] == scene.reader.address:
             asked, port = scene.writer, WRITER_PORT
