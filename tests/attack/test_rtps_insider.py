@@ -90,7 +90,7 @@ def test_fast_dds_reads_other_permissions_at_first_than_those_it_shows(tmp_path:
             first += document.readline()
         then = insider["permissions"].read_bytes()
     assert "<topic>rt/scan</topic>" in first
-    authorities = [files[ca].read_bytes() for ca in ("permissions_ca", "certificate", "identity_ca")]
+    authorities = [files[ca].read_bytes() for ca in ("permissions_ca", "identity_ca")]
     assert insider["permissions_ca"].read_bytes() == b"".join(authorities)
     assert then == files["permissions"].read_bytes()
     assert {what: insider[what] for what in insider if what not in ("permissions", "permissions_ca")} == {

@@ -1,7 +1,7 @@
-"""Documents that a DDS insider signs with the key of its own identity.
+"""How the node of a DDS insider is opened: what it is granted, and which permissions it shows to others.
 
 A node of the stack refuses by itself what its documents do not grant; an attacker's program would not. So an insider's
-node is made to grant itself everything, in all else it goes by the genuine governance: the victims alone decide.
+node is made to grant itself everything. In all else it goes by the genuine governance: the victims alone decide.
 """
 
 import fcntl
@@ -37,10 +37,10 @@ def of_fastdds(files: Files, granting: bytes, shown: bytes, folder: Path) -> Fil
     """The files of an insider whose own node of Fast DDS goes by the permissions `granting`, and shows others `shown`.
 
     The stack reads its permissions twice, first to know its rights, then to have what it shows. So that it takes what
-    the insider signed itself, identities and their CA are among its permissions CAs, behind the genuine one, by which
-    it goes on to judge others.
+    the insider signed itself, the identity CA is among its permissions CAs, behind the genuine one, by which it goes on
+    to judge others.
     """
-    believed = b"".join(files[ca].read_bytes() for ca in ("permissions_ca", "certificate", "identity_ca"))
+    believed = files["permissions_ca"].read_bytes() + files["identity_ca"].read_bytes()
     return {
         **files,
         "permissions_ca": _write(folder / "permissions_ca.cert.pem", believed),
