@@ -79,8 +79,8 @@ def test_fast_dds_reads_other_permissions_at_first_than_those_it_shows(tmp_path:
     spec = ProtectionSpec(name="auth", base="auth")
     genuine = dds.prepare(spec, [Participant("robot", "robot", TOPIC, NOTHING)], 0, tmp_path)
     files = dds.insider(spec, ROGUE, genuine.files["robot"]["governance"], 0, tmp_path).files[ROGUE.node]
-    granting = dds_insider.signed_by_itself(files, TOPIC, NOTHING, 0)
-    insider = dds_insider.of_fastdds(files, granting, files["permissions"].read_bytes(), tmp_path / "own")
+    wanted = dds_insider.granting(files, TOPIC, NOTHING, 0)
+    insider = dds_insider.of_fastdds(files, wanted, files["permissions"].read_bytes(), tmp_path / "own")
     insider["permissions"].open("rb", buffering=0).close()  # as the transport does to see whether it is there
     with insider["permissions"].open() as document:
         # No further than to the signature's end, as a reader of MIME documents may: it need not see the file's.
@@ -90,8 +90,9 @@ def test_fast_dds_reads_other_permissions_at_first_than_those_it_shows(tmp_path:
             first += document.readline()
         then = insider["permissions"].read_bytes()
     assert "<topic>rt/scan</topic>" in first
-    authorities = [files[ca].read_bytes() for ca in ("permissions_ca", "identity_ca")]
-    assert insider["permissions_ca"].read_bytes() == b"".join(authorities)
+    genuine_ca, own_ca = x509.load_pem_x509_certificates(insider["permissions_ca"].read_bytes())
+    assert genuine_ca == load_certificate(files["permissions_ca"])
+    assert own_ca.subject not in (genuine_ca.subject, load_certificate(files["identity_ca"]).subject)
     assert then == files["permissions"].read_bytes()
     assert {what: insider[what] for what in insider if what not in ("permissions", "permissions_ca")} == {
         what: files[what] for what in files if what not in ("permissions", "permissions_ca")

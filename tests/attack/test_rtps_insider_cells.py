@@ -51,16 +51,9 @@ def test_the_victims_refuse_what_an_identity_signed_where_permissions_have_a_ca_
     assert NOT_OF_THE_AUTHORITY[middleware] in (trial / "log" / "station-subscriber.log").read_text()
 
 
-def authority_named(name: str) -> Authority:
-    """OpenSSL finds a certificate's CA by its name."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("comseclab.protection.authority._CA_NAME", x509.Name.from_rfc4514_string(f"CN={name}"))
-        return Authority.create()
-
-
 def two_authorities(root: Path) -> Path:
     """A user's keystore in which one CA signs identities, another governance and permissions."""
-    identities, permissions = authority_named("identities"), authority_named("permissions")
+    identities, permissions = Authority.create(), Authority.create()
     for name, authority in (("identity_ca", identities), ("permissions_ca", permissions)):
         write_certificate(root / "public" / f"{name}.cert.pem", authority.certificate)
         write_key(root / "private" / f"{name}.key.pem", authority.key)

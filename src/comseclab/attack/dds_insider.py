@@ -14,37 +14,44 @@ from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
+from cryptography import x509
+
 from comseclab.errors import LabError
 from comseclab.protection import documents
-from comseclab.protection.authority import Authority
+from comseclab.protection.authority import Authority, write_certificate
 from comseclab.protection.keystore import load_certificate, load_key
 
 Files = Mapping[str, Path]
+INSIDERS_CA = x509.Name.from_rfc4514_string("CN=insider")
 LOOK_EVERY_S = 0.001
 
 
-def signed_by_itself(files: Files, writes: frozenset[str], reads: frozenset[str], domain: int) -> bytes:
-    """Permissions that grant an insider what it likes, signed with the key of its identity.
+def granting(files: Files, writes: frozenset[str], reads: frozenset[str], domain: int) -> str:
+    """The text of permissions that grant an insider what it likes."""
+    return documents.permissions(load_certificate(files["certificate"]).subject.rfc4514_string(), writes, reads, domain)
+
+
+def signed_by_itself(files: Files, text: str) -> bytes:
+    """A document, signed with the key of an insider's identity.
 
     The signer's certificate is a valid one of the identity CA, which may be the permissions CA too, as sros2 makes it.
     """
-    own = Authority(load_certificate(files["certificate"]), load_key(files["key"]))
-    subject = own.certificate.subject.rfc4514_string()
-    return own.sign(documents.permissions(subject, writes, reads, domain))
+    return Authority(load_certificate(files["certificate"]), load_key(files["key"])).sign(text)
 
 
-def of_fastdds(files: Files, granting: bytes, shown: bytes, folder: Path) -> Files:
-    """The files of an insider whose own node of Fast DDS goes by the permissions `granting`, and shows others `shown`.
+def of_fastdds(files: Files, wanted: str, shown: bytes, folder: Path) -> Files:
+    """The files of an insider whose own node of Fast DDS goes by the permissions `wanted`, and shows others `shown`.
 
-    The stack reads its permissions twice, first to know its rights, then to have what it shows. So that it takes what
-    the insider signed itself, the identity CA is among its permissions CAs, behind the genuine one, by which it goes on
-    to judge others.
+    The stack reads its permissions twice, first to know its rights, then to have what it shows. It takes the first from
+    an authority of the insider's own, behind the genuine one, by which it goes on to judge others.
     """
-    believed = files["permissions_ca"].read_bytes() + files["identity_ca"].read_bytes()
+    own = Authority.create(INSIDERS_CA)
+    certificate = write_certificate(folder / "own_ca.cert.pem", own.certificate)
+    believed = files["permissions_ca"].read_bytes() + certificate.read_bytes()
     return {
         **files,
         "permissions_ca": _write(folder / "permissions_ca.cert.pem", believed),
-        "permissions": _changing(folder / "permissions.p7s", granting, shown),
+        "permissions": _changing(folder / "permissions.p7s", own.sign(wanted), shown),
     }
 
 

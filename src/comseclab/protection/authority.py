@@ -25,10 +25,11 @@ class Authority:
     key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
     @classmethod
-    def create(cls) -> "Authority":
+    def create(cls, name: x509.Name = _CA_NAME) -> "Authority":
+        """A new one. Where several are believed they need names of their own: by these certificates find theirs."""
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = (
-            _builder(_CA_NAME, _CA_NAME, key.public_key())
+            _builder(name, name, key.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=1), critical=True)
             .sign(key, hashes.SHA256())
         )

@@ -177,10 +177,11 @@ def _insider_settings(setting: Setting, rogue: Rogue, place: Place, files: Mappi
     if rogue.credentials == "permitted":
         return middleware.node_settings(spec, place, Material({place.node: files}))
     writes, reads = topics(spec, place.writes), topics(spec, place.reads)
-    own = dds_insider.signed_by_itself(files, writes, reads, DOMAIN)
-    shown = own if rogue.credentials == "self-signed" else files["permissions"].read_bytes()
+    wanted, shown = dds_insider.granting(files, writes, reads, DOMAIN), files["permissions"].read_bytes()
+    if rogue.credentials == "self-signed":
+        shown = dds_insider.signed_by_itself(files, wanted)
     if middleware.name == "fastdds":
-        files = dds_insider.of_fastdds(files, own, shown, folder)
+        files = dds_insider.of_fastdds(files, wanted, shown, folder)
         return middleware.node_settings(spec, place, Material({place.node: files}))
     files = dds_insider.of_cyclonedds(files, shown, folder)
     settings = middleware.node_settings(spec, place, Material({place.node: files}))
