@@ -79,8 +79,7 @@ def test_fast_dds_reads_other_permissions_at_first_than_those_it_shows(tmp_path:
     spec = ProtectionSpec(name="auth", base="auth")
     genuine = dds.prepare(spec, [Participant("robot", "robot", TOPIC, NOTHING)], 0, tmp_path)
     files = dds.insider(spec, ROGUE, genuine.files["robot"]["governance"], 0, tmp_path).files[ROGUE.node]
-    wanted = dds_insider.granting(files, TOPIC, NOTHING, 0)
-    insider = dds_insider.of_fastdds(files, wanted, files["permissions"].read_bytes(), tmp_path / "own")
+    insider = dds_insider.of_fastdds(files, TOPIC, NOTHING, 0, files["permissions"], tmp_path / "own")
     insider["permissions"].open("rb", buffering=0).close()  # as the transport does to see whether it is there
     with insider["permissions"].open() as document:
         # No further than to the signature's end, as a reader of MIME documents may: it need not see the file's.
@@ -142,12 +141,18 @@ def test_a_users_governance_need_not_know_what_insiders_may_write(middleware: st
     for rogue, settings in prepared.rogues.items():
         assert (str(theirs) in json.dumps(settings)) == (rogue.credentials != "none")
     assert set(prepared.material.files) == {"robot-publisher"}
-    assert {"self-signed.permissions.p7s", "no-permission.cert.pem"} <= set(prepared.material.publishable)
+    evidence = prepared.material.publishable
+    shown = {name: evidence[f"{name}.permissions.p7s"].read_bytes() for name in ("self-signed", "no-permission")}
+    assert b"rt/scan" in shown["self-signed"], "what is shown to others"
+    assert b"rt/scan" not in shown["no-permission"]
+    assert "no-permission.cert.pem" in evidence
 
 
 def test_cyclone_dds_shows_other_permissions_than_its_own(tmp_path: Path) -> None:
     own = tmp_path / "own.p7s"
     own.write_bytes(b"own")
-    insider = dds_insider.of_cyclonedds({"permissions": own}, b"shown", tmp_path / "insider")
+    shown = tmp_path / "shown.p7s"
+    shown.write_bytes(b"shown")
+    insider = dds_insider.of_cyclonedds({"permissions": own}, shown, tmp_path / "insider")
     assert insider["permissions"].read_bytes() == b"own"
     assert Path(f"{insider['permissions']}.shown").read_bytes() == b"shown"

@@ -26,21 +26,19 @@ INSIDERS_CA = x509.Name.from_rfc4514_string("CN=insider")
 LOOK_EVERY_S = 0.001
 
 
-def granting(files: Files, writes: frozenset[str], reads: frozenset[str], domain: int) -> str:
-    """The text of permissions that grant an insider what it likes."""
-    return documents.permissions(load_certificate(files["certificate"]).subject.rfc4514_string(), writes, reads, domain)
-
-
-def signed_by_itself(files: Files, text: str) -> bytes:
-    """A document, signed with the key of an insider's identity.
+def signed_by_itself(files: Files, writes: frozenset[str], reads: frozenset[str], domain: int, folder: Path) -> Path:
+    """Permissions that grant an insider what it likes, made in `folder` and signed with the key of its identity.
 
     The signer's certificate is a valid one of the identity CA, which may be the permissions CA too, as sros2 makes it.
     """
-    return Authority(load_certificate(files["certificate"]), load_key(files["key"])).sign(text)
+    own = Authority(load_certificate(files["certificate"]), load_key(files["key"]))
+    return _write(folder / "permissions.p7s", own.sign(_granting(files, writes, reads, domain)))
 
 
-def of_fastdds(files: Files, wanted: str, shown: bytes, folder: Path) -> Files:
-    """The files of an insider whose own node of Fast DDS goes by the permissions `wanted`, and shows others `shown`.
+def of_fastdds(
+    files: Files, writes: frozenset[str], reads: frozenset[str], domain: int, shown: Path, folder: Path
+) -> Files:
+    """The files of an insider whose own node of Fast DDS may do what it likes, and shows others the file `shown`.
 
     The stack reads its permissions twice, first to know its rights, then to have what it shows. It takes the first from
     an authority of the insider's own, behind the genuine one, by which it goes on to judge others.
@@ -48,17 +46,23 @@ def of_fastdds(files: Files, wanted: str, shown: bytes, folder: Path) -> Files:
     own = Authority.create(INSIDERS_CA)
     certificate = write_certificate(folder / "own_ca.cert.pem", own.certificate)
     believed = files["permissions_ca"].read_bytes() + certificate.read_bytes()
+    first = own.sign(_granting(files, writes, reads, domain))
     return {
         **files,
         "permissions_ca": _write(folder / "permissions_ca.cert.pem", believed),
-        "permissions": _changing(folder / "permissions.p7s", own.sign(wanted), shown),
+        "permissions": _changing(folder / "permissions.p7s", first, shown.read_bytes()),
     }
 
 
-def of_cyclonedds(files: Files, shown: bytes, folder: Path) -> Files:
+def of_cyclonedds(files: Files, shown: Path, folder: Path) -> Files:
     """The files of an insider whose own node of Cyclone DDS has the laboratory's plugin, and shows others `shown`."""
-    _write(folder / "permissions.p7s.shown", shown)
+    _write(folder / "permissions.p7s.shown", shown.read_bytes())
     return {**files, "permissions": _write(folder / "permissions.p7s", files["permissions"].read_bytes())}
+
+
+def _granting(files: Files, writes: frozenset[str], reads: frozenset[str], domain: int) -> str:
+    subject = load_certificate(files["certificate"]).subject.rfc4514_string()
+    return documents.permissions(subject, writes, reads, domain)
 
 
 def with_plugin(configuration: str, native: Path) -> str:

@@ -72,8 +72,12 @@ class Rtps(Dialect):
                 continue
             governance = material.files[setting.places[0].node]["governance"]
             own = middleware.insider(spec, self._granted(rogue, place), governance, setting.folder)
-            publishable |= own.publishable
-            settings[rogue] = _insider_settings(setting, rogue, place, own.files[place.node])
+            files = own.files[place.node]
+            shown = files["permissions"]
+            if rogue.credentials == "self-signed":
+                shown = dds_insider.signed_by_itself(files, *_wanted(setting, place), setting.folder / "self-signed")
+            publishable |= {**own.publishable, f"{place.node}.permissions.p7s": shown}
+            settings[rogue] = _insider_settings(setting, rogue, place, files, shown)
         return Prepared(Material(material.files, publishable), settings)
 
     @staticmethod
@@ -171,22 +175,25 @@ class Rtps(Dialect):
         scene.inject_on_path(Frame(scene.port_of(scene.attacker), raw))
 
 
-def _insider_settings(setting: Setting, rogue: Rogue, place: Place, files: Mapping[str, Path]) -> dict[str, Any]:
+def _insider_settings(
+    setting: Setting, rogue: Rogue, place: Place, files: Mapping[str, Path], shown: Path
+) -> dict[str, Any]:
     """What an insider's node is opened with: where it lacks the right, such that nobody but the victims refuses it."""
     spec, middleware, folder = setting.spec, setting.middleware, setting.folder / "insiders" / place.node
     if rogue.credentials == "permitted":
         return middleware.node_settings(spec, place, Material({place.node: files}))
-    writes, reads = topics(spec, place.writes), topics(spec, place.reads)
-    wanted, shown = dds_insider.granting(files, writes, reads, DOMAIN), files["permissions"].read_bytes()
-    if rogue.credentials == "self-signed":
-        shown = dds_insider.signed_by_itself(files, wanted)
     if middleware.name == "fastdds":
-        files = dds_insider.of_fastdds(files, wanted, shown, folder)
+        files = dds_insider.of_fastdds(files, *_wanted(setting, place), shown, folder)
         return middleware.node_settings(spec, place, Material({place.node: files}))
     files = dds_insider.of_cyclonedds(files, shown, folder)
     settings = middleware.node_settings(spec, place, Material({place.node: files}))
     *parts, required = settings["configuration"]
     return {**settings, "configuration": [*parts, dds_insider.with_plugin(required, spec.native)]}
+
+
+def _wanted(setting: Setting, place: Place) -> tuple[frozenset[str], frozenset[str], int]:
+    """The topics that an insider means to write and to read, and their domain."""
+    return topics(setting.spec, place.writes), topics(setting.spec, place.reads), DOMAIN
 
 
 def _control(message: str, known: Known) -> tuple[list[Submessage], tuple[str, int]]:
