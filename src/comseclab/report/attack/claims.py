@@ -144,15 +144,29 @@ def standings(run: AttackRun, one: Configuration) -> dict[Standing, list[CellRow
     return found
 
 
+Claims = tuple[tuple[str, str], ...]
+"""Properties, each with the source that claims it."""
+
+
 def refuted(run: AttackRun) -> list[dict[str, Any]]:
-    """The cells that refute a claim, with the claims and their sources."""
-    told = []
+    """By attack: the cells that refute a claim, and the claims with their sources."""
+    found: dict[tuple[str, Claims], list[CellRow]] = {}
     for cell in run.matrix.cells:
         if standing(cell) is Standing.REFUTED:
             claimed = documents().claimed(Configuration.of(cell)) or {}
-            broken = [(documents().properties[name], claimed[name]) for name in sorted(documents().tests(cell.attack))]
-            told.append({"title": cell.title, "text": cell.text, "href": f"#{anchor(cell)}", "claims": broken})
-    return told
+            tested = sorted(documents().tests(cell.attack))
+            broken = tuple((documents().properties[name], claimed[name]) for name in tested)
+            found.setdefault((cell.attack, broken), []).append(cell)
+    return [
+        {
+            "attack": attack,
+            "claims": broken,
+            "cells": [
+                {"name": Configuration.of(one).name, "text": one.text, "href": f"#{anchor(one)}"} for one in cells
+            ],
+        }
+        for (attack, broken), cells in found.items()
+    ]
 
 
 def sources(run: AttackRun) -> Iterator[dict[str, Any]]:

@@ -22,10 +22,14 @@ def sentences(run: AttackRun) -> Iterator[dict[str, str]]:
     shown = sum(standing(cell) is Standing.SHOWN for cell in run.matrix.cells)
     if refuted:
         key = f"{_cells(len(refuted))} refute{'s' if len(refuted) == 1 else ''} a claim"
-        told = f": {_named([cell.title for cell in refuted])}. {_show(shown)} one."
+        attacks = Counter(cell.attack for cell in refuted)
+        named = ", ".join(f"{name} in {number}" for name, number in attacks.most_common())
+        told = f": {named}. {_show(shown)} that one holds."
         yield _said("✕", "broken", "", key, told)
     elif shown:
-        yield _said("✓", "met", "No cell refutes a claim of a protection's documents; ", _show(shown), " one.")
+        yield _said(
+            "✓", "met", "No cell refutes a claim of a protection's documents; ", _show(shown), " that one holds."
+        )
     protected = [one for one in run.configurations if one.protected]
     if protected:
         yield from _of_protections(run, protected)
