@@ -76,7 +76,7 @@ def test_two_laboratories_do_not_measure_at_the_same_time(lab: subprocess.Popen[
     lab.wait(120)
     windows = sorted(span(path) for path in tmp_path.rglob("samples.parquet"))
     assert all(first[1] < second[0] for first, second in itertools.pairwise(windows))
-    assert len(windows) == 8
+    assert len(windows) >= 8  # more where a trial had to be repeated
 
 
 def span(path: Path) -> tuple[int, int]:

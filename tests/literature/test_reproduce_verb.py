@@ -29,7 +29,7 @@ def test_a_small_reproduction_from_trials_to_its_page(
     monkeypatch.setattr(selection, "QUICK", SHORTER)
     before = footprint()
     with pytest.raises(typer.Exit) as ended:
-        reproduce("martin2018", **{**NOTHING, "quick": True, "only": ONE_CELL}, out=tmp_path, dry_run=False)
+        reproduce("martin2018", **{**NOTHING, "quick": True, "only": [ONE_CELL]}, out=tmp_path, dry_run=False)
     assert ended.value.exit_code == 0
     assert footprint() == before
     said = capsys.readouterr().err
@@ -78,9 +78,9 @@ def test_an_unknown_study_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"only": "middleware=fastddss"}, 'did you mean "fastdds"?'),
-        ({"only": "link=wifi"}, 'no link "wifi"'),
-        ({"only": "protection=mtls"}, "lacks its baseline"),
+        ({"only": ["middleware=fastddss"]}, 'did you mean "fastdds"?'),
+        ({"only": ["link=wifi"]}, 'no link "wifi"'),
+        ({"only": ["protection=mtls"]}, "lacks its baseline"),
         ({"resume": True}, "no run martin2018 "),
         ({"resume": True, "quick": True}, "no run martin2018-quick "),
         ({"resume": True, "today": True}, "leave the options"),
