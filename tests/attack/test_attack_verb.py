@@ -157,16 +157,6 @@ def test_the_command_of_a_cell_repeats_just_this_cell(
     assert seeds[0] == seeds[1]
 
 
-def test_no_private_key_stays_in_a_run_folder(tmp_path: Path) -> None:
-    plan = '[plan]\nname = "keys"\n[factors]\nprotection = ["none", "all-encrypt"]\nreliability = "reliable"\n'
-    (tmp_path / "keys.toml").write_text(plan)
-    chosen = ("--attack", "self-signed-permissions", "--repetitions", "1", "--only", "protection=all-encrypt")
-    comseclab("attack", "keys.toml", *chosen, cwd=tmp_path)
-    files = [path for path in (tmp_path / "runs").rglob("*") if path.is_file() and not path.is_symlink()]
-    assert [path for path in files if path.name == "governance.p7s"]
-    assert not [path for path in files if b"PRIVATE KEY" in path.read_bytes()]
-
-
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
     while not condition():
         assert process.poll() is None, "it ended early"

@@ -31,6 +31,7 @@ def test_the_victims_permission_check_refuses_the_insider(middleware: str, tmp_p
         assert cells["rtps-sign", attack].verdict is Verdict.STOPPED, cells["rtps-sign", attack].text
         (trial,) = tmp_path.glob(f"**/trials/*_rtps-sign_*_{attack}_attack-1")
         assert REFUSED[middleware] in (trial / "log" / f"{victim}.log").read_text()
+    check_that_no_key_stays(tmp_path)
 
 
 def test_the_victims_refuse_what_an_identity_signed_where_permissions_have_a_ca_of_their_own(tmp_path: Path) -> None:
@@ -47,6 +48,13 @@ def test_the_victims_refuse_what_an_identity_signed_where_permissions_have_a_ca_
     for middleware, said in NOT_OF_THE_AUTHORITY.items():
         (trial,) = tmp_path.glob(f"**/trials/{middleware}_*_attack-1")
         assert said in (trial / "log" / "station-subscriber.log").read_text()
+    check_that_no_key_stays(work.run.path)
+
+
+def check_that_no_key_stays(folder: Path) -> None:
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert [path for path in files if path.name == "governance.p7s"]
+    assert not [path for path in files if b"PRIVATE KEY" in path.read_bytes()]
 
 
 def two_authorities(root: Path) -> Path:
