@@ -1,11 +1,11 @@
 """An insider is refused by its victims' permission check: neither by its own node nor for a governance of its own."""
 
+from itertools import product
 from pathlib import Path
+from typing import Any
 
-import pytest
 from cryptography import x509
 
-from attack.campaign import run_cells
 from comseclab import plan as plans
 from comseclab.attack import run
 from comseclab.attack.verdict import Verdict
@@ -24,31 +24,32 @@ NOT_OF_THE_AUTHORITY = {
 }
 
 
-@pytest.mark.parametrize("middleware", ["fastdds", "cyclonedds"])
-def test_the_victims_permission_check_refuses_the_insider(middleware: str, tmp_path: Path) -> None:
-    cells = run_cells(middleware, ["rtps-sign"], list(ATTACKS), out=tmp_path)
-    for attack, victim in ATTACKS.items():
-        assert cells["rtps-sign", attack].verdict is Verdict.STOPPED, cells["rtps-sign", attack].text
-        (trial,) = tmp_path.glob(f"**/trials/*_rtps-sign_*_{attack}_attack-1")
-        assert REFUSED[middleware] in (trial / "log" / f"{victim}.log").read_text()
-    check_that_no_key_stays(tmp_path)
+def test_the_victims_permission_check_refuses_the_insider(tmp_path: Path) -> None:
+    trials = attack_both(tmp_path, "rtps-sign", list(ATTACKS))
+    for (middleware, said), (attack, victim) in product(REFUSED.items(), ATTACKS.items()):
+        (trial,) = trials.glob(f"{middleware}_*_rtps-sign_*_{attack}_attack-1")
+        assert said in (trial / "log" / f"{victim}.log").read_text()
 
 
 def test_the_victims_refuse_what_an_identity_signed_where_permissions_have_a_ca_of_their_own(tmp_path: Path) -> None:
-    content = {
-        "plan": {"name": "authorities"},
-        "factors": {"middleware": list(REFUSED), "reliability": "reliable", "protection": ["none", "mine"]},
-        "protections": {"mine": {"base": "rtps-sign", "keystore": str(two_authorities(tmp_path / "keystore"))}},
-        "attack": {"attacks": ["self-signed-permissions"], "repetitions": 1},
-    }
-    plan = checked_plan(content, tmp_path / "authorities.toml")
-    work = run.begin(plan, plans.expand(plan), "", tmp_path)
-    judged = run.carry_out(work, lambda *_: None).values()
-    assert [one.verdict for one in judged] == [Verdict.STOPPED] * 2, [one.text for one in judged]
+    own = {"mine": {"base": "rtps-sign", "keystore": str(two_authorities(tmp_path / "keystore"))}}
+    trials = attack_both(tmp_path, "mine", ["self-signed-permissions"], protections=own)
     for middleware, said in NOT_OF_THE_AUTHORITY.items():
-        (trial,) = tmp_path.glob(f"**/trials/{middleware}_*_attack-1")
+        (trial,) = trials.glob(f"{middleware}_*_attack-1")
         assert said in (trial / "log" / "station-subscriber.log").read_text()
+
+
+def attack_both(folder: Path, protection: str, attacks: list[str], **tables: Any) -> Path:
+    """Attack both stacks; what is protected must stop all, and no key may stay. Returns the folder of the trials."""
+    factors = {"middleware": list(REFUSED), "reliability": "reliable", "protection": ["none", protection]}
+    content = {"plan": {"name": "both"}, "factors": factors, "attack": {"attacks": attacks, "repetitions": 1}, **tables}
+    plan = checked_plan(content, folder / "both.toml")
+    work = run.begin(plan, plans.expand(plan), "", folder)
+    judged = run.carry_out(work, lambda *_: None)
+    protected = {cell.title: judged[cell.id].verdict for cell in work.cells if cell.protected}
+    assert protected == dict.fromkeys(protected, Verdict.STOPPED)
     check_that_no_key_stays(work.run.path)
+    return work.run.path / "trials"
 
 
 def check_that_no_key_stays(folder: Path) -> None:
