@@ -18,8 +18,8 @@ BY_INSIDERS = {"insider-publish": Verdict.STOPPED, "self-signed-permissions": Ve
 """One authority signs identities and permissions, as sros2 makes it: an identity's own key passes for the authority."""
 HARM = {"drop": "lost_or_late_share", "delay": "older_ms", "silence-gap": "lost_share"}
 OTHERS = ("replay-restarted", "relay", "reflection", "flood", "replay", "master-hijack")
-PAYLOAD_IN_CLEAR_NO_MORE = ("eavesdrop", "replay-resequenced")
-"""Payload encryption alone stops the first; the second goes by what stands around the payload."""
+PAYLOAD_IN_CLEAR_NO_MORE = ("eavesdrop", "forged-publish", "replay-resequenced")
+"""Payload encryption alone stops the first two; the third goes by what stands around the payload."""
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +80,19 @@ def test_a_restarted_subscriber_takes_no_old_message_where_all_is_encrypted(cell
     assert cells["all-encrypt", "replay-restarted"].verdict is Verdict.STOPPED
 
 
+def test_a_gap_in_clear_is_taken_whatever_the_governance_says(cells: Cells) -> None:
+    """By Fast DDS 2.9."""
+    assert cells["all-encrypt", "silence-gap"].verdict is Verdict.SUCCEEDED
+
+
+def test_an_insider_is_refused_by_the_victims_permission_check(cells: Cells, out: Path) -> None:
+    """Neither by its own node nor for a governance of its own."""
+    assert cells
+    for attack, victim in (("insider-publish", "station-subscriber"), ("subscribe-without-right", "robot-publisher")):
+        (trial,) = (out / "latest" / "trials").glob(f"*_all-encrypt_*_{attack}_attack-1")
+        assert "rt/scan topic not found in allow rule" in (trial / "log" / f"{victim}.log").read_text()
+
+
 def test_an_attack_that_makes_no_sense_says_why(cells: Cells) -> None:
     found = cells["all-encrypt", "master-hijack"]
     assert (found.verdict, found.text) == (Verdict.NOT_APPLICABLE, "fastdds has no master")
@@ -94,6 +107,7 @@ def test_an_attack_whose_control_fails_is_not_called_stopped(cells: Cells) -> No
 def test_encryption_of_the_payload_alone_hides_it_and_keeps_no_old_message_out(payload_alone: Cells) -> None:
     assert payload_alone["payload-encrypt", "eavesdrop"].verdict is Verdict.STOPPED
     assert "topic name" in payload_alone["payload-encrypt", "eavesdrop"].text
+    assert payload_alone["payload-encrypt", "forged-publish"].verdict is Verdict.STOPPED
     assert payload_alone["payload-encrypt", "replay-resequenced"].verdict is Verdict.SUCCEEDED
 
 

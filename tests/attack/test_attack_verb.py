@@ -6,12 +6,12 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from cli.lab import COMSECLAB, comseclab, footprint, gone, marked, one_line
+from cli.lab import COMSECLAB, comseclab, footprint, gone, marked, one_line, untouched
 from comseclab.attack.campaign import SIDE_BY_SIDE
 from comseclab.attack.matrix import CellRow, Matrix
 from comseclab.attack.run import PLAN as SAVED
@@ -25,7 +25,7 @@ name = "claims"
 [factors]
 middleware = "claims"
 reliability = "reliable"
-protection = ["none", "honest", "accepting", "dropping", "leaking"]
+protection = ["none", "honest", "accepting", "leaking"]
 link = "direct"
 [attack]
 attacks = ["eavesdrop", "modify", "forged-publish"]
@@ -42,6 +42,13 @@ accepting.settings = {{sealed = true, key = "{KEY}", defect = "accepts"}}
 dropping.settings = {{sealed = true, key = "{KEY}", defect = "drops"}}
 leaking.settings = {{sealed = true, key = "{KEY}", defect = "leaks"}}
 """
+DROPPING = (
+    PLAN.replace('"claims"\n[factors]', '"dropping"\n[factors]')
+    .replace('["none", "honest", "accepting", "leaking"]', '["none", "dropping"]')
+    .replace('["eavesdrop", "modify", "forged-publish"]', '["modify"]')
+    .replace('["forged-publish"]', '["modify"]')
+)
+"""Of a stream that never arrives, every trial is repeated twice: one attack is enough."""
 
 
 @pytest.fixture(scope="module")
@@ -62,12 +69,22 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     subprocess.run(built, check=True)
     (folder / "claims.toml").write_text(PLAN)
+    (folder / "dropping.toml").write_text(DROPPING)
     return folder
 
 
 @pytest.fixture(scope="module")
-def attacked(place: Path) -> tuple[subprocess.CompletedProcess[str], Path]:
+def dropping(place: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The protection that lets nothing through, attacked meanwhile: its trials are repeated one after the other."""
+    command = [COMSECLAB, "attack", "dropping.toml", "--out", "dropping"]
+    with subprocess.Popen(command, cwd=place, env=marked(), stderr=subprocess.DEVNULL) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def attacked(place: Path, dropping: subprocess.Popen[bytes]) -> tuple[subprocess.CompletedProcess[str], Path]:
     """The whole matrix, attacked once."""
+    assert dropping.poll() is None
     done = comseclab("attack", "claims.toml", cwd=place, expect=1)
     return done, (place / "runs" / "latest").resolve()
 
@@ -84,7 +101,6 @@ def test_what_protections_claim_and_do_is_told_apart(
         "none": ("succeeded", "succeeded", "succeeded"),
         "honest": ("stopped", "stopped", "stopped"),
         "accepting": ("stopped", "succeeded", "succeeded"),
-        "dropping": ("invalid", "invalid", "invalid"),
         "leaking": ("succeeded", "stopped", "stopped"),
     }
     attacks = ("eavesdrop", "modify", "forged-publish")
@@ -93,6 +109,17 @@ def test_what_protections_claim_and_do_is_told_apart(
         for protection, row in expected.items()
         for attack, verdict in zip(attacks, row, strict=True)
     }
+
+
+def test_a_stream_that_never_arrives_is_invalid_and_not_protected(
+    dropping: subprocess.Popen[bytes], place: Path
+) -> None:
+    assert dropping.wait() == 3
+    run = place / "dropping" / "latest"
+    found = cells(run)
+    assert found["none", "modify"].verdict == "succeeded"
+    assert found["dropping", "modify"].verdict == "invalid"
+    assert len(list((run / "trials").glob("*dropping*again-2"))) == 1
 
 
 def test_a_broken_requirement_names_its_cell(attacked: tuple[subprocess.CompletedProcess[str], Path]) -> None:
@@ -123,17 +150,15 @@ def test_a_transport_s_own_protection_is_proven_on_the_wire(
 
 def test_every_trial_leaves_its_evidence(attacked: tuple[subprocess.CompletedProcess[str], Path]) -> None:
     run = attacked[1]
-    for (protection, attack), cell in cells(run).items():
+    for (_, attack), cell in cells(run).items():
         for folder in (run / name for name in cell.evidence):
             spec, record = (json.loads((folder / f"{name}.json").read_text()) for name in ("spec", "record"))
             assert spec["trial"]["seed"]
             assert record["versions"] == {"claims": "1"}
             assert (folder / "evidence" / "wire.pcapng.gz").stat().st_size < 4_000_000
-            if protection != "dropping":
-                assert (folder / "evidence" / "delivered.txt").stat().st_size
+            assert (folder / "evidence" / "delivered.txt").stat().st_size
             if attack == "modify":
                 assert (folder / "evidence" / "injected.hex").stat().st_size
-    assert len(list((run / "trials").glob("*dropping*again-2"))) == 3
 
 
 def test_the_command_of_a_cell_repeats_just_this_cell(
@@ -164,7 +189,7 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes]) ->
 
 
 def test_attacks_cut_off_in_any_way_go_on(place: Path, tmp_path: Path) -> None:
-    before = {**footprint(), "processes": set()}
+    before = untouched(tmp_path)
     said = tmp_path / "said"
     number = SIDE_BY_SIDE + 1  # all but one may end at the same moment
     chosen = ("--only", "protection=none", "--repetitions", str(number), "--attack", "eavesdrop")
@@ -250,11 +275,11 @@ def test_a_full_disk_says_how_to_go_on(place: Path, tmp_path: Path) -> None:
 
 def test_dry_run_makes_nothing(place: Path, tmp_path: Path) -> None:
     done = comseclab("attack", place / "claims.toml", "--dry-run", cwd=tmp_path)
-    assert "15 cells, 15 trials" in done.stdout
+    assert "12 cells, 12 trials" in done.stdout
     assert not list(tmp_path.iterdir())
 
 
 def test_a_run_folder_can_be_repeated(attacked: tuple[subprocess.CompletedProcess[str], Path], place: Path) -> None:
     done = comseclab("attack", attacked[1], "--dry-run", "--repetitions", "2", cwd=place)
-    assert "15 cells, 30 trials" in done.stdout
+    assert "12 cells, 24 trials" in done.stdout
     assert (attacked[1] / SAVED).is_file()

@@ -83,6 +83,12 @@ def footprint() -> dict[str, set[str]]:
     }
 
 
+def untouched(cwd: Path) -> dict[str, set[str]]:
+    """The footprint without a laboratory; what one killed on this machine before had left is removed first."""
+    comseclab("clean", cwd=cwd)
+    return {**footprint(), "processes": set()}
+
+
 def gone(before: dict[str, set[str]]) -> bool:
     """Whether everything the laboratory made is gone, within a few seconds."""
     for _ in range(100):

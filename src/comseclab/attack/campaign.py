@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from comseclab.attack.cells import Cell
+from comseclab.attack.dialect import dialect_of
 from comseclab.attack.launch import run_attacked
 from comseclab.attack.spec import Arm, AttackRecord, AttackSpec
 from comseclab.attack.verdict import Judged, judge
@@ -67,9 +68,11 @@ class AttackCampaign:
     def go(self, wanted: Sequence[Job]) -> None:
         """Run all. On any exception, SIGTERM included, the trials that run are ended first."""
         self._left = len(wanted)
+        # The longest first, or they would keep everyone waiting at the end.
+        queue = sorted(wanted, key=_has_rogues, reverse=True)
         with terminate_as_exception(), ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
             try:
-                futures: list[Future[None]] = [pool.submit(self._run_job, job) for job in wanted]
+                futures: list[Future[None]] = [pool.submit(self._run_job, job) for job in queue]
                 left: set[Future[None]] = set(futures)
                 while left:
                     # Python hears of a signal that another thread took only when its main thread wakes.
@@ -143,3 +146,9 @@ class AttackCampaign:
                 kinds = cell.attack.controls if cell.protected else ("plain",)
                 found[cell.id] = judge(cell.attack, of_cell[cell.id, "attack"], [by_kind[kind] for kind in kinds])
         return found
+
+
+def _has_rogues(job: Job) -> bool:
+    """Whether nodes of the attacker's take part: those that are refused are waited for in vain."""
+    dialect = dialect_of(job.cell.case.factors.middleware)
+    return bool(job.cell.attack.rogues(dialect, control=job.arm == "control"))
