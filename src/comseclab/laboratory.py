@@ -121,6 +121,7 @@ def _case(case: Case, trials: Trials) -> dict[str, Any]:
     return {
         "id": case.id,
         "factors": case.factors.model_dump(),
+        "protection_base": case.protection.base,
         "baseline": case.baseline,
         "link": case.link.model_dump(),
         "streams": [stream.model_dump(include=wanted) for stream in spec.streams],
@@ -158,14 +159,13 @@ def _campaign(work: Work, trials: Trials, watcher: Watcher) -> Campaign:
 
 def exit_code(rows: Sequence[Row], unresolved: int = 3) -> int:
     """0 fine; 1 a deadline is missed; 3 a case has no valid trial; `unresolved` when only a verdict is missing."""
-    if any(row.deadline and row.deadline.verdict == "missed" for row in rows):
+    deadlines = [row.deadline.verdict for row in rows if row.deadline]
+    if "missed" in deadlines:
         return 1
     if any(row.trials == 0 for row in rows):
         return 3
-    pending = (
-        row.ratio_to_baseline is None or row.ratio_to_baseline.verdict == "not resolved" for row in rows if row.baseline
-    )
-    return unresolved if any(pending) else 0
+    ratios = [row.ratio_to_baseline.verdict if row.ratio_to_baseline else None for row in rows if row.baseline]
+    return unresolved if "not resolved" in [*deadlines, *ratios] or None in ratios else 0
 
 
 def summary(run: RunFolder) -> Summary:

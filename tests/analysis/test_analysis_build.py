@@ -11,6 +11,7 @@ from comseclab.analysis.build import analyse, trial_medians
 from comseclab.analysis.reading import read_campaign
 from comseclab.analysis.summary import Summary, schema
 from comseclab.errors import LabError
+from comseclab.laboratory import exit_code
 from comseclab.results.store import RunFolder
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -55,6 +56,26 @@ def test_a_simulated_run_is_recovered(tmp_path):
     assert Summary.model_validate_json(text) == found.summary
     assert "Infinity" not in text
     assert "NaN" not in text
+
+
+def test_documents_of_the_users_own_pass_the_cipher_as_often_as_their_base(tmp_path):
+    folder = write_run(tmp_path / "run", Run([PLAIN, Arm("mine", "mine", "plain", median_ns=600_000)], pairs=5))
+    described = json.loads((folder / "campaign.json").read_text())
+    passes = []
+    for base in ("all-encrypt", "an own transport's"):
+        described["cases"][1]["protection_base"] = base
+        (folder / "campaign.json").write_text(json.dumps(described))
+        passes.append(analyse(folder).summary.cases[1].breakdown.passes)
+    assert passes == [3, None]
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("met", 0), ("missed", 1), ("not resolved", 3)])
+def test_the_verdict_on_a_deadline_decides_the_exit_code(tmp_path, verdict, code):
+    run = Run([PLAIN], pairs=2, deadline={"limit_ns": 10_000_000})
+    (row,) = analyse(write_run(tmp_path / "run", run)).summary.cases
+    assert (
+        exit_code([row.model_copy(update={"deadline": row.deadline.model_copy(update={"verdict": verdict})})]) == code
+    )
 
 
 def test_identical_arms_are_not_told_apart(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comseclab.analysis.breakdown import breakdown, cipher_pass_ns
+from comseclab.analysis.breakdown import PASSES, breakdown, cipher_pass_ns
 from comseclab.analysis.compare import (
     FIXED,
     STOPPED,
@@ -21,6 +21,7 @@ from comseclab.analysis.compare import (
 )
 from comseclab.analysis.shares import deadline, design_effect, exact_bounds, loss_difference
 from comseclab.analysis.stop import enough
+from comseclab.middleware.registry import MIDDLEWARES
 
 INF = math.inf
 medians = st.lists(st.tuples(st.floats(1e3, 1e10), st.floats(1e3, 1e10)), min_size=2, max_size=30)
@@ -185,6 +186,10 @@ def test_one_trial_with_misses_tells_little():
     single = deadline(10, 0.5, [5], [100])
     assert single is not None
     assert single.lower_bound <= 0.05 <= single.upper_bound
+
+
+def test_passes_of_every_built_in_protection_are_known():
+    assert {name for stack in MIDDLEWARES.values() for name in stack.protections} == set(PASSES)
 
 
 def test_breakdown_adds_up():

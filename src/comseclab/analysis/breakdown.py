@@ -12,7 +12,7 @@ PASSES = {
     "rtps-sign": 1, "rtps-encrypt": 1, "metadata-sign": 1, "metadata-encrypt": 1,
     "payload-sign": 1, "payload-encrypt": 1,
     "all-sign": 3, "all-encrypt": 3, "all-encrypt-origin": 3, "sros2-default": 3,
-    "tls": 1, "mtls": 1, "quic": 1, "vpn-openvpn": 1, "vpn-wireguard": 1, "ipsec": 1, "payload-cipher": 1,
+    "tls": 1, "mtls": 1, "mtls-acl": 1, "quic": 1, "quic-mtls": 1, "quic-mtls-acl": 1,
 }  # fmt: skip
 """How often a protection passes a cipher or an authenticator over the whole message, on each side."""
 
@@ -37,8 +37,9 @@ def breakdown(
 ) -> Breakdown:
     """Split `total_ns`, the difference of median latency to the baseline.
 
-    `codec_ns` is the difference of serialisation and deserialisation; `protections` and `wire_bytes` (per message) are
-    those of the baseline and of the case; `size` is the message's in bytes; `rate_bps` 0 means no rate.
+    `codec_ns` is the difference of serialisation and deserialisation; `protections` (built-in ones) and `wire_bytes`
+    (per message) are those of the baseline and of the case; `size` is the message's in bytes; `rate_bps` 0 means no
+    rate.
     """
     passes = PASSES[protections[1]] - PASSES[protections[0]] if all(name in PASSES for name in protections) else None
     once = cipher_pass_ns(floor, size)

@@ -166,12 +166,16 @@ def _breakdown(campaign: Campaign, row: Row, result: CaseResult, baseline: CaseR
     return breakdown(
         row.difference_ns.estimate,
         codec[1] - codec[0],
-        (str(baseline.case.factors.get("protection")), str(result.case.factors.get("protection"))),
+        (_base(baseline.case), _base(result.case)),
         row.max_size,
         campaign.cipher_floor,
         (baseline.wire.bytes_per_message, result.wire.bytes_per_message),
         result.case.link.rate_bps,
     )
+
+
+def _base(case: Case) -> str:
+    return case.protection_base or str(case.factors["protection"])
 
 
 def _codec_ns(pool: Pool) -> float | None:

@@ -36,6 +36,8 @@ class Case(BaseModel):
     baseline: str | None
     link: LinkProfile
     streams: list[Stream]
+    protection_base: str | None = None
+    """The built-in protection whose claims hold; None in older runs."""
 
     @property
     def echo(self) -> bool:
