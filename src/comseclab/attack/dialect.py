@@ -89,8 +89,7 @@ class Dialect(ABC):
 
     def replay(self, scene: "Scene", *, resequenced: bool) -> None:
         """Send recorded messages again: as they were, or numbered so that they look new."""
-        recorded = [frame for frame in scene.path.seen if self.is_message(frame, scene)]
-        for frame in recorded[-20:]:
+        for frame in scene.messages()[-20:]:
             scene.inject_on_path(frame)
 
     def silence(self, scene: "Scene", message: str) -> None:
