@@ -1,7 +1,6 @@
 """ROS 1: messages in TCPROS or UDPROS, a master and nodes whose APIs answer anybody. It protects nothing."""
 
 import struct
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from xmlrpc.client import Binary
 
@@ -141,7 +140,7 @@ def _renumbered(old: Frame, fresh: Frame) -> Frame:
     connection, _, number, _ = UDPROS.unpack_from(fresh.payload)
     _, operation, _, block = UDPROS.unpack_from(old.payload)
     payload = UDPROS.pack(connection, operation, number, block) + old.payload[UDPROS.size :]
-    return replace(fresh, raw=fresh.with_payload(payload).raw)
+    return fresh.with_payload(payload)
 
 
 DIALECT = Ros1()

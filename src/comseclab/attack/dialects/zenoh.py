@@ -138,7 +138,7 @@ class _Substitute:
         begin = 0
         if self._scene.spec.trial.protection.base == "none":
             begin = session.payload_at(current) or 0
-        return [(0.0, replace(frame.with_payload(current[:begin] + old[begin:]), port=frame.port))]
+        return [(0.0, frame.with_payload(current[:begin] + old[begin:]))]
 
 
 def _replay_anew(scene: "Scene") -> None:
@@ -212,7 +212,7 @@ def _closing(frame: Frame) -> Frame:
     if frame.protocol == UDP:
         header = frame.payload[: 1 + CONNECTION_ID + 4]
         said = header + bytes((0x1C, 0, 0, 0)) + secrets.token_bytes(32)
-        return replace(frame.with_payload(said), port=frame.port)
+        return frame.with_payload(said)
     head = len(frame.raw) - len(frame.payload)
     return replace(frame, raw=frame.raw[:head]).with_payload(session.batch(session.SESSION_CLOSED))
 
