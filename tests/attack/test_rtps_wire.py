@@ -92,14 +92,15 @@ def test_disposal_says_what_the_stacks_say(raw: bytes, writer: bytes, pid: int, 
     genuine = wire.parse(raw)
     assert genuine is not None
     (said,) = wire.data_of(genuine)
-    made = wire.disposal(said.reader, writer, said.number, pid, genuine.prefix + entity)
+    gone = genuine.header[-wire.PREFIX_BYTES :] + entity
+    made = wire.disposal(said.reader, writer, said.number, pid, gone)
     (forged,) = wire.data_of(_message(made))
     assert (forged.writer, forged.number) == (said.writer, said.number)
     # The key and the status stand in the inline QoS of one, in the payload of the other, or in both.
     status = wire.parameter(wire.PID_STATUS, bytes((0, 0, 0, 3)))
     for part in (said.part, forged.part):
         assert status in part.body
-        assert genuine.prefix + entity in part.body
+        assert gone in part.body
         assert part.flags & 0x06 == 0x02
     assert not forged.carries
 

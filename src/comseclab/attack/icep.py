@@ -13,7 +13,7 @@ HEADER_BYTES = 14
 KIND_AT = len(HEADER)
 """Where a message says what it is."""
 REQUEST, REPLY, VALIDATE, CLOSE = 0, 2, 3, 4
-TCP, SSL, UDP = 1, 2, 3
+TCP, UDP = 1, 3
 """Kinds of endpoints."""
 TWOWAY, DATAGRAM = 0, 3
 """How a proxy is called."""

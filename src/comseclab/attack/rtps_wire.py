@@ -34,10 +34,6 @@ class Message:
     header: bytes
     parts: tuple[Submessage, ...]
 
-    @property
-    def prefix(self) -> bytes:
-        return self.header[-PREFIX_BYTES:]
-
     def raw(self) -> bytes:
         return self.header + b"".join(map(_raw, self.parts))
 
