@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from comseclab.attack.base import Attack
-from comseclab.attack.dialect import dialect_of
+from comseclab.attack.dialect import NONE, dialect_of
 from comseclab.attack.registry import ATTACKS
 from comseclab.attack.scene import ATTACKER, BYSTANDER
 from comseclab.attack.spec import Arm
@@ -12,7 +12,7 @@ from comseclab.errors import LabError
 from comseclab.plan import Case, Plan, levels, matching
 from comseclab.plan.schema import Stream, nearest
 from comseclab.testbed.profile import LinkProfile
-from comseclab.trial.spec import ProtectionSpec, Scheduling
+from comseclab.trial.spec import Scheduling
 
 LINK = LinkProfile(name="attack", mtu=16384)
 """A plain switch. Frames hold a whole message each, so that an adversary need not put fragments together."""
@@ -97,7 +97,7 @@ def configurations(plan: Plan, cases: Sequence[Case]) -> list[Case]:
     for case in cases:
         own = {"link": LINK.name, "workload": plan.attack.workload, "pattern": "stream"}
         plain = {**own, "protection": "none"}
-        for update, protection in ((plain, ProtectionSpec(name="none", base="none")), (own, case.protection)):
+        for update, protection in ((plain, NONE), (own, case.protection)):
             factors = case.factors.model_copy(update=update)
             made = replace(
                 case,

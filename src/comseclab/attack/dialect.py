@@ -18,12 +18,13 @@ from comseclab.attack.base import Rogue
 from comseclab.attack.frame import Frame
 from comseclab.errors import LabError
 from comseclab.middleware.base import Material, Middleware, Place
-from comseclab.trial.spec import Factors, TrialSpec
+from comseclab.trial.spec import Factors, ProtectionSpec, TrialSpec
 
 if TYPE_CHECKING:
     from comseclab.attack.scene import Scene
 
 OWN = "own"
+NONE = ProtectionSpec(name="none", base="none")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from comseclab.errors import LabError
 from comseclab.results.record import Record
 
 NAME = "attack.json"
+UNDECIDED = (Verdict.NOT_SHOWN, Verdict.INVALID)
 
 
 class Described(Record):
@@ -81,9 +82,6 @@ def broken(cells: Sequence[CellRow], required: Sequence[str]) -> list[str]:
         for cell in cells
         if cell.attack in required and cell.base != "none" and cell.verdict not in holds
     ]
-
-
-UNDECIDED = (Verdict.NOT_SHOWN, Verdict.INVALID)
 
 
 def exit_code(cells: Sequence[CellRow], required: Sequence[str]) -> int:

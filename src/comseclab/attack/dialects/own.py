@@ -4,17 +4,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from comseclab.attack import forged
-from comseclab.attack.dialect import OWN, Dialect, Prepared, Setting
+from comseclab.attack.dialect import NONE, OWN, Dialect, Prepared, Setting
 from comseclab.attack.frame import UDP, Frame, udp_frame
 from comseclab.middleware.base import Material
 from comseclab.testbed.network import hardware_of
-from comseclab.trial.spec import Factors, ProtectionSpec
+from comseclab.trial.spec import Factors
 
 if TYPE_CHECKING:
     from comseclab.attack.scene import Scene
 
 FORGED_MESSAGES = 10
-NONE = ProtectionSpec(name="none", base="none")
 
 
 class Own(Dialect):

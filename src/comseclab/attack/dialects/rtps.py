@@ -11,7 +11,7 @@ from comseclab.attack import dds_insider, forged
 from comseclab.attack import rtps_replay as replaying
 from comseclab.attack import rtps_wire as wire
 from comseclab.attack.base import Rogue
-from comseclab.attack.dialect import Dialect, Prepared, Setting
+from comseclab.attack.dialect import NONE, Dialect, Prepared, Setting
 from comseclab.attack.frame import Frame, udp_frame
 from comseclab.attack.rtps_known import MANY, Known, learn, message_in, participant
 from comseclab.attack.rtps_wire import Message
@@ -20,12 +20,11 @@ from comseclab.middleware.base import Material, Place
 from comseclab.middleware.dds_stack import DOMAIN, DdsStack, topics
 from comseclab.protection.rtps import ENDPOINTS, PARTICIPANTS, Submessage
 from comseclab.testbed.network import hardware_of
-from comseclab.trial.spec import Factors, ProtectionSpec
+from comseclab.trial.spec import Factors
 
 if TYPE_CHECKING:
     from comseclab.attack.scene import Scene
 
-NONE = ProtectionSpec(name="none", base="none")
 OTHER = ("/other",)
 """What those may write and read that have no right to the topic."""
 FORGED, REPEATED = 5, 3

@@ -29,7 +29,6 @@ LOOKS = {
     Verdict.NOT_APPLICABLE: Look("–", "the attack makes no sense here; the cell says why"),
 }
 HARMFUL = (Verdict.SUCCEEDED, Verdict.DETECTED, Verdict.DISRUPTED)
-UNDECIDED = (Verdict.NOT_SHOWN, Verdict.INVALID)
 
 
 def kind(word: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from comseclab.attack.matrix import CellRow
+from comseclab.attack.matrix import UNDECIDED, CellRow
 from comseclab.attack.verdict import Verdict
 from comseclab.middleware.dds_stack import DdsStack
 from comseclab.middleware.registry import MIDDLEWARES
@@ -46,5 +46,5 @@ def _documents(one: Configuration) -> tuple[str, ...]:
 
 def _differ(cells: Sequence[CellRow]) -> bool:
     """Whether verdicts that say something differ."""
-    silent = (Verdict.NOT_APPLICABLE, *looks.UNDECIDED)
+    silent = (Verdict.NOT_APPLICABLE, *UNDECIDED)
     return len({cell.verdict for cell in cells if cell.verdict not in silent}) > 1
