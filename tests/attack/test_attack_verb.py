@@ -168,7 +168,8 @@ def test_the_command_of_a_cell_repeats_just_this_cell(
     cell = cells(before)["honest", "modify"]
     program, *arguments = shlex.split(cell.again)
     assert program == "comseclab"
-    comseclab(*arguments, cwd=place)
+    done = comseclab(*arguments, cwd=place)
+    assert done.stderr.startswith("not required here: forged-publish (left out by --attack)\n")
     repeated = cells(place / "runs" / "latest")
     assert {name: found.verdict for name, found in repeated.items()} == {
         ("none", "modify"): "succeeded",
@@ -277,6 +278,17 @@ def test_dry_run_makes_nothing(place: Path, tmp_path: Path) -> None:
     done = comseclab("attack", place / "claims.toml", "--dry-run", cwd=tmp_path)
     assert "12 cells, 12 trials" in done.stdout
     assert not list(tmp_path.iterdir())
+
+
+def test_an_attack_named_twice_is_tried_once(place: Path, tmp_path: Path) -> None:
+    done = comseclab("attack", place / "claims.toml", "--attack", "modify,modify", "--dry-run", cwd=tmp_path)
+    assert "4 cells, 4 trials" in done.stdout
+
+
+def test_what_is_required_stays_so_when_all_attacks_are_chosen(place: Path) -> None:
+    (place / "hijack.toml").write_text(PLAN.replace('require = ["forged-publish"]', 'require = ["master-hijack"]'))
+    done = comseclab("attack", "hijack.toml", "--attack", "all", "--dry-run", cwd=place, expect=2)
+    assert '"master-hijack" is tried on no protected configuration' in one_line(done)
 
 
 def test_a_run_folder_can_be_repeated(attacked: tuple[subprocess.CompletedProcess[str], Path], place: Path) -> None:

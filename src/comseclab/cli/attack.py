@@ -52,20 +52,21 @@ def attack(
         summary_of(cost)
     if resume:
         raise typer.Exit(_carry_out(run.reopen(_to_resume(plan, out)), cost))
-    named = ",".join(attacks).split(",") if attacks else None
-    chosen, cases, text = _choose(plan, only, named, repetitions)
+    given, cases, text = _read(plan, only)
+    chosen = _changed(given, ",".join(attacks).split(",") if attacks else [], repetitions)
     if dry_run:
         from comseclab.cli.attack_cells import show_cells
 
         show_cells(chosen, cases)
         return
-    raise typer.Exit(_carry_out(run.begin(chosen, cases, text, out), cost))
+    work = run.begin(chosen, cases, text, out)
+    if unchecked := [name for name in given.attack.require if name not in chosen.attack.require]:
+        typer.echo(f"not required here: {', '.join(unchecked)} (left out by --attack)", err=True)
+    raise typer.Exit(_carry_out(work, cost))
 
 
-def _choose(
-    path: Path, only: list[str] | None, attacks: list[str] | None, repetitions: int | None
-) -> "tuple[Plan, list[Case], str]":
-    """The plan as the options change it, the configurations they leave, and the plan's text as given."""
+def _read(path: Path, only: list[str] | None) -> "tuple[Plan, list[Case], str]":
+    """The plan, the configurations that `--only` leaves, and the plan's text as given."""
     from comseclab.attack import cells, run
     from comseclab.plan import expand, load_plan
 
@@ -74,11 +75,18 @@ def _choose(
     else:
         plan, text = load_plan(path), path.read_text()
         cases = cells.configurations(plan, expand(plan))
-    cases = cells.chosen(cases, only) if only else cases
+    return plan, cells.chosen(cases, only) if only else cases, text
+
+
+def _changed(plan: "Plan", attacks: list[str], repetitions: int | None) -> "Plan":
+    """The plan as `--attack` and `--repetitions` change it; only what is tried can be required."""
+    from comseclab.attack.cells import ALL
+
     changed: dict[str, Any] = {"repetitions": repetitions or plan.attack.repetitions}
     if attacks:
-        changed |= {"attacks": attacks, "require": [name for name in plan.attack.require if name in attacks]}
-    return plan.model_copy(update={"attack": plan.attack.model_copy(update=changed)}), cases, text
+        required = [name for name in plan.attack.require if name in attacks or ALL in attacks]
+        changed |= {"attacks": list(dict.fromkeys(attacks)), "require": required}
+    return plan.model_copy(update={"attack": plan.attack.model_copy(update=changed)})
 
 
 def _to_resume(path: Path, out: Path) -> Path:
