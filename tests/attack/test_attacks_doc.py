@@ -4,7 +4,9 @@ import pytest
 
 from attack.catalogue import DOCUMENT, written
 from comseclab.attack import limits
-from comseclab.attack.campaign import AFTER_S, BEFORE_S, DURING_S, MOST_REPEATS
+from comseclab.attack.attacks.replay import ReplayRestarted
+from comseclab.attack.base import Attack
+from comseclab.attack.campaign import BEFORE_S, MOST_REPEATS, ROUND_S
 from comseclab.attack.registry import ATTACKS
 from comseclab.attack.verdict import Verdict
 
@@ -35,7 +37,8 @@ def test_every_verdict_is_there(verdict: Verdict) -> None:
         f"{limits.MOST_SECONDS:g} s from the first frame",
         f"at most {limits.MOST_FOR_ONE} frames may go on",
         f"more than {limits.MOST_HELD_S:g} s",
-        f"alone for {BEFORE_S} s, under attack for {DURING_S} s, and alone again for {AFTER_S} s",
+        f"alone for {BEFORE_S} s, under attack for {Attack.lasts_s} s "
+        f"(`replay-restarted`: {ReplayRestarted.lasts_s} s), and alone again until {ROUND_S} s have passed",
     ],
 )
 def test_every_bound_is_the_code_s(number: str) -> None:

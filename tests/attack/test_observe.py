@@ -42,6 +42,11 @@ def test_a_receipt_is_what_its_bytes_say() -> None:
     assert [one.kind for one in found] == ["genuine", "altered", "altered", "forged", "altered", "forged"]
 
 
+def test_without_the_writers_records_only_what_is_forged_can_be_told() -> None:
+    found = classify(None, [receipt(1), receipt(2, payload=b"x" + FORGED.encode())], FORGED)
+    assert [(one.receipt.index, one.kind) for one in found] == [(2, "forged")]
+
+
 def test_again_is_what_arrives_later_in_whatever_order_it_was_recorded() -> None:
     found = classify(SENT, [receipt(1, 900), receipt(1, 300), receipt(1, 200, b"altered")], FORGED)
     assert [(one.receipt.arrived_ns, one.kind, one.again) for one in found] == [

@@ -61,6 +61,8 @@ class Attack(ABC):
     """A sentence: what counts as success."""
     stride: str
     """Spoofing, Tampering, Repudiation, Information disclosure, Denial of service, Elevation of privilege."""
+    lasts_s: float = 1.2
+    """Of the genuine stream's time. An attack that is not done by then makes its trial invalid."""
     controls: tuple[Control, ...] = ("plain",)
     """What must succeed in the same run before the attack is called stopped."""
 

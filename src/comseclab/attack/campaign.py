@@ -22,8 +22,8 @@ from comseclab.trial.launch import terminate_as_exception
 
 SIDE_BY_SIDE = min(3 * (os.cpu_count() or 1), 16)
 """A trial under attack mostly waits: it takes 8 s, 1.5 s of a CPU, and a third of a gigabyte."""
-BEFORE_S, DURING_S, AFTER_S = 0.8, 1.2, 0.8
-"""The genuine stream alone, under attack, and alone again."""
+BEFORE_S, ROUND_S = 0.8, 2.8
+"""The genuine stream is alone, then under attack for as long as that lasts, and alone again for what is left."""
 MOST_REPEATS = 2
 """Of a trial that is invalid."""
 
@@ -129,7 +129,7 @@ class AttackCampaign:
         }
         return AttackSpec(
             trial=trial.model_copy(update=changes), attack=job.cell.attack.name, arm=job.arm,
-            forged_nonce=forged, begin_s=BEFORE_S, end_s=BEFORE_S + DURING_S,
+            forged_nonce=forged, begin_s=BEFORE_S, end_s=BEFORE_S + job.cell.attack.lasts_s,
         )  # fmt: skip
 
     def judged(self, cells: Sequence[Cell], wanted: Sequence[Job]) -> dict[str, Judged]:

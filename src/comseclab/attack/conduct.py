@@ -24,7 +24,7 @@ from comseclab.results.record import WireProof
 from comseclab.results.store import write_atomically
 from comseclab.testbed import network
 from comseclab.testbed.host import pinned
-from comseclab.testbed.program import Program, ProgramFailedError, wait_until
+from comseclab.testbed.program import Process, Program, ProgramFailedError, wait_until
 from comseclab.trial import clock
 from comseclab.trial import nodes as placing
 from comseclab.trial.conduct import LEAD_S, Trial
@@ -74,6 +74,8 @@ class AttackedTrial(Trial):
         """Nodes that were restarted, with the records of their lives before."""
         self.started: list[tuple[Node, int]] = []
         """The attacker's nodes in the order in which they were started, and when: CLOCK_MONOTONIC, ns."""
+        self.fallen: dict[str, str] = {}
+        """Services of the stack that ended by themselves under attack, and how."""
         self.before: list[Frame] = []
         """All frames that the path showed before the attack."""
         self.scene: Scene
@@ -160,7 +162,7 @@ class AttackedTrial(Trial):
         """Send, with the attack from `begin_s` to `end_s`."""
         spec = self.attack_spec
         self.begin_ns = self.start_round(0, LEAD_S)
-        self._wait_until(spec.begin_s)
+        self._wait_until(spec.begin_s, [*self.services.programs, *self._all()])
         for node in self.nodes:
             if isinstance(node.program, Victim):
                 node.program.tolerated = True
@@ -170,16 +172,20 @@ class AttackedTrial(Trial):
             self.attack.act(self.scene)
         except LabError as error:
             self.found.reasons.append(f"the attack failed: {error}")
-        self._wait_until(spec.end_s)
+        if self._left_s(spec.end_s) < 0:
+            self.found.reasons.append(f"the attack was not done after {spec.end_s - spec.begin_s:g} s")
+        self._wait_until(spec.end_s, self._all())
         self.scene.end()
         self.scene.note(f"{spec.attack} ends")
-        self._wait_until(self.spec.round_s + self.spec.drain_s)
+        self._wait_until(self.spec.round_s + self.spec.drain_s, self._all())
         self.found.sent = True
 
-    def _wait_until(self, after_s: float) -> None:
-        """Wait until so long after the first message, with an eye on everything that runs."""
-        left_s = self.begin_ns / 1e9 + after_s - time.monotonic()
-        wait_until([*self.services.programs, *self._all()], lambda: False, max(0.0, left_s))
+    def _wait_until(self, after_s: float, programs: Sequence[Process]) -> None:
+        """Wait until so long after the first message, with an eye on programs."""
+        wait_until(programs, lambda: False, max(0.0, self._left_s(after_s)))
+
+    def _left_s(self, after_s: float) -> float:
+        return self.begin_ns / 1e9 + after_s - time.monotonic()
 
     def restart(self, host: str) -> None:
         """End the subscriber on a host and start it anew with the same identity."""
@@ -211,6 +217,7 @@ class AttackedTrial(Trial):
 
     def stop_nodes(self) -> None:
         """Have every node write its records and close; one that does not was told so by the attack, or is a crash."""
+        self.fallen = {program.name: how for program in self.services.programs if (how := program.fate())}
         programs = [*self.programs(), *(node.program for node in self.rogues.values() if node.program)]
         for program in programs:
             program.send({"command": "stop"})

@@ -46,19 +46,22 @@ def observe(trial: "AttackedTrial") -> Seen:
     """Read all records and the capture of a trial whose programs have ended."""
     spec, scene = trial.attack_spec, trial.scene
     begin_ns, end_ns = (trial.begin_ns + round(at_s * 1e9) for at_s in (spec.begin_s, spec.end_s))
-    sent = _sent(trial)
-    receipts, last_life = _receipts(trial)
-    deliveries = classify(sent, receipts, spec.forged_nonce)
+    receipts, last_life, whole = _receipts(trial)
+    recorded = _sent(trial)
+    deliveries = classify(recorded, receipts, spec.forged_nonce)
+    sent = recorded or {}
+    # A victim that crashed took its records along: what was lost is unknown then, and the crash the only finding.
+    counted = sent if whole else {}
     _list_deliveries(trial.folder / "evidence" / "delivered.txt", deliveries)
     attacked = [one for one in deliveries if one.receipt.arrived_ns >= begin_ns]
     received_by, capture = _received_by(trial), trial.wire.path
-    before = phase(sent, deliveries, -math.inf, begin_ns)
+    before = phase(counted, deliveries, -math.inf, begin_ns)
     meanwhile = between(list(trial.path.seen), begin_ns, end_ns)
     victims = {scene.port_of(node.host) for node in trial.nodes}
     return Seen(
         before=before,
-        during=phase(sent, deliveries, begin_ns, end_ns),
-        after=phase(sent, deliveries, end_ns, math.inf),
+        during=phase(counted, deliveries, begin_ns, end_ns),
+        after=phase(counted, deliveries, end_ns, math.inf),
         altered=sum(one.kind == "altered" for one in attacked),
         forged=sum(one.kind == "forged" for one in attacked),
         repeated=sum(one.again for one in attacked),
@@ -67,7 +70,7 @@ def observe(trial: "AttackedTrial") -> Seen:
         age_before_ns=median_age_ns(sent, deliveries, -math.inf, begin_ns),
         age_during_ns=median_age_ns(sent, deliveries, begin_ns, end_ns),
         told=told(trial, begin_ns),
-        crashed=crashed(trial.nodes),
+        crashed={**crashed(trial.nodes), **trial.fallen},
         rogue_received=sum(received_by.values()),
         readers=[credentials for credentials, count in received_by.items() if count],
         rogue_refused=refused(trial.rogues.values()),
@@ -85,12 +88,14 @@ def observe(trial: "AttackedTrial") -> Seen:
     )
 
 
-def _sent(trial: "AttackedTrial") -> dict[int, Sent]:
-    """What the genuine publisher sent, by index.
+def _sent(trial: "AttackedTrial") -> dict[int, Sent] | None:
+    """What the genuine publisher sent, by index; None where it left no records.
 
     A message that the stack refused counts: it was for the application, and some arrive nevertheless.
     """
     publisher = next(node for node in trial.nodes if node.role == "publisher")
+    if not (publisher.records / "sends.bin").exists():
+        return None
     sends, payloads = _records(publisher.records, "sends", SEND), _kept(publisher.records, "sent")
     stream = trial.spec.streams[0].id
     return {
@@ -100,8 +105,8 @@ def _sent(trial: "AttackedTrial") -> dict[int, Sent]:
     }
 
 
-def _receipts(trial: "AttackedTrial") -> tuple[list[Receipt], int]:
-    """What the genuine subscriber was given in all its lives, and the number of the last."""
+def _receipts(trial: "AttackedTrial") -> tuple[list[Receipt], int, bool]:
+    """What the genuine subscriber was given in all its lives, the number of the last, and whether each left records."""
     subscriber = next(node for node in trial.nodes if node.role == "subscriber")
     lives = [kept for node, kept in trial.earlier if node is subscriber] + [subscriber.records]
     found = [
@@ -109,7 +114,7 @@ def _receipts(trial: "AttackedTrial") -> tuple[list[Receipt], int]:
         for life, folder in enumerate(lives)
         for receipt, payload in zip(_records(folder, "receipts", RECEIPT), _kept(folder, "received"), strict=True)
     ]
-    return found, len(lives) - 1
+    return found, len(lives) - 1, all((folder / "receipts.bin").exists() for folder in lives)
 
 
 def _records(folder: Path, name: str, dtype: np.dtype) -> np.ndarray:

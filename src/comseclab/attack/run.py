@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from comseclab.attack import matrix
-from comseclab.attack.campaign import AFTER_S, BEFORE_S, DURING_S, AttackCampaign, Job, Watcher, jobs
+from comseclab.attack.campaign import ROUND_S, AttackCampaign, Job, Watcher, jobs
 from comseclab.attack.cells import LINK, Cell, cells, configurations
 from comseclab.attack.matrix import CellRow, Described, Matrix
 from comseclab.attack.verdict import Judged, Verdict
@@ -134,7 +134,7 @@ def carry_out(work: AttackWork, watcher: Watcher) -> dict[str, Judged]:
 
 def _trials(plan: Plan, spools: Path, native: Path) -> Trials:
     """Of the time that an attack takes, whatever the plan says of timed ones."""
-    about = {"duration_s": BEFORE_S + DURING_S + AFTER_S, "drain_s": 0.6, "rounds": 1}
+    about = {"duration_s": ROUND_S, "drain_s": 0.6, "rounds": 1}
     changed = plan.model_copy(update={"plan": plan.plan.model_copy(update=about)})
     return Trials(changed, Spools(spools), "switch", native)
 

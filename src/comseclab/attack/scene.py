@@ -4,7 +4,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +34,9 @@ class Scene:
         self.notes: list[str] = []
         self.targeted = 0
         self.restarted_ns: int | None = None
+        """When the subscriber was told to end."""
+        self.back_ns: int | None = None
+        """When its new self was back."""
         self.budget = Budget()
         self.ended = threading.Event()
         """Set when the attack ends: whoever goes on sending looks at it."""
@@ -104,7 +106,7 @@ class Scene:
         self._raw.send(raw)
 
     def packet_socket(self) -> socket.socket:
-        """A raw socket on the attacker's interface, to be closed by who asks for it. Send with `say`."""
+        """A raw socket on the attacker's interface, to be closed by who asks for it."""
         with fence.within(self.attacker):
             opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
             opened.bind((self.attacker.interface, 0))
@@ -136,8 +138,6 @@ class Scene:
 
     def say(self, connection: socket.socket, content: bytes) -> None:
         """Send on a socket of the attacker's."""
-        if connection.family == socket.AF_PACKET:
-            fence.check_frame(content)
         self._account(content)
         connection.sendall(content)
 
@@ -157,6 +157,7 @@ class Scene:
         """Have the genuine subscriber end and start anew, as after a power failure; returns when it is back."""
         self.restarted_ns = time.monotonic_ns()
         self._restart(self.spec.trial.streams[0].reader_hosts[0])
+        self.back_ns = time.monotonic_ns()
 
     def publish_as_rogue(self) -> None:
         """Tell the attacker's publishers to send."""
@@ -168,6 +169,8 @@ class Scene:
         self.ended.set()
         self.follow(passes)
         self.budget.close()
+        for rogue in self.rogues:
+            rogue.send({"command": "stop"})
         for opened in [*self._listeners, *([self._raw] if self._raw else [])]:
             opened.close()
 
@@ -178,8 +181,3 @@ class Scene:
             self._written += 1
             with self._injected.open("a") as log:
                 log.write(f"{time.monotonic_ns()} {content.hex()}\n")
-
-
-def altered(frame: Frame, payload: bytes) -> Frame:
-    """The frame with another payload of the same length, checksums corrected."""
-    return replace(frame.with_payload(payload), port=frame.port)

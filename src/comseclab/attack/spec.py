@@ -54,7 +54,7 @@ class Seen(Record):
     age_before_ns: float | None = Field(None, description="median time from send to receipt before the attack")
     age_during_ns: float | None = Field(None, description="median, messages sent during the attack; delivered ones")
     told: list[str] = Field(default_factory=list, description="what the stack told a victim's application meanwhile")
-    crashed: dict[str, str] = Field(default_factory=dict, description="victim -> how it ended")
+    crashed: dict[str, str] = Field(default_factory=dict, description="victim, a node or a service -> how it ended")
     rogue_received: int = Field(0, description="genuine messages that a node of the attacker received")
     readers: list[str] = Field(default_factory=list, description="credentials of the nodes that received them")
     rogue_refused: list[str] = Field(default_factory=list, description="what the attacker's node was told")

@@ -3,8 +3,8 @@
 Where several verdicts fit, *succeeded* wins, then *detected*, then *disrupted*, and last *stopped* or *not shown*:
 within a trial an attack's own `judge` holds to that order, over the repetitions of a cell this module does. Attacks of
 harm succeed only where nothing told the application, so that one that was noticed is *detected*; as positive control
-it shows as much as one that was not. A victim that crashed stands in the cell's text, whatever the verdict, and where
-the attack did nothing else the cell is *disrupted*.
+it shows as much as one that was not. A victim that crashed, node or broker, stands in the cell's text, whatever the
+verdict, and where the attack did nothing else the cell is *disrupted*.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """Nodes under attack: one that ends is a finding, not a failure of the laboratory."""
 
-import signal
-
-from comseclab.testbed.program import Event, Program
+from comseclab.testbed.program import Event, Program, ending
 
 
 class Victim(Program):
@@ -23,7 +21,6 @@ class Victim(Program):
         """How it ended before it was told to; None else. Stacks fail at closing without attacks, too."""
         if not self.ended or self._stopped:
             return None
-        code = self._process.wait()
         if fatal := self.of("fatal"):
             return str(fatal[-1].get("message"))
-        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return ending(self._process.wait())

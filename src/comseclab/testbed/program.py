@@ -73,6 +73,11 @@ class Process(ABC):
         return f"{how}; its last words: {last[0][:300]}" if last else how
 
 
+def ending(code: int) -> str:
+    """An exit code, negative for a signal, in words."""
+    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+
 class Daemon(Process):
     """A process that says nothing to us: it is there, or it has ended."""
 
@@ -85,6 +90,11 @@ class Daemon(Process):
 
     def read(self) -> None:
         self.ended = True
+
+    def fate(self) -> str | None:
+        """How it ended by itself; None while it runs."""
+        code = self._process.poll()
+        return None if code is None else ending(code)
 
     def end(self, timeout_s: float) -> int:
         """Ask it to end, kill it if it does not. Returns its exit code, negative for a signal."""

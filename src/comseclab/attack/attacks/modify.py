@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from comseclab.attack.base import Attack, Outcome
 from comseclab.attack.frame import Frame
 from comseclab.attack.harm import integrity
-from comseclab.attack.scene import altered
 from comseclab.attack.spec import Seen
 from comseclab.protection.proof import sentinels
 
@@ -38,7 +37,7 @@ class Modify(Attack):
             place = next((at for at in (payload.find(text), payload.find(binary)) if at >= 0), len(payload) // 2)
             for number in range(place, place + 4):
                 payload[number] ^= 0x01
-            return [(0.0, altered(frame, bytes(payload)))]
+            return [(0.0, frame.with_payload(bytes(payload)))]
 
         scene.on_messages(alter)
 

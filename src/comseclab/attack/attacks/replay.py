@@ -29,6 +29,7 @@ class ReplayRestarted(Attack):
     title = "The subscriber is restarted; messages recorded before are sent to it again, addressed to its new self."
     success = "A message sent before the restart is delivered after it."
     stride = "Spoofing"
+    lasts_s = 1.7  # secured nodes need most of a second to find each other again
 
     def act(self, scene: "Scene") -> None:
         scene.dialect.before_restart(scene)

@@ -164,7 +164,7 @@ def _latest(scene: "Scene") -> Frame | None:
     """The last message to the subscriber; to its new self, for which it may be waited a little, if it was restarted."""
     until = time.monotonic() + PATIENCE_S
     while True:
-        since_ns = scene.restarted_ns or 0
+        since_ns = scene.back_ns or 0
         found = [frame for frame in scene.messages() if frame.at_ns >= since_ns]
         if found or time.monotonic() > until:
             return found[-1] if found else None
