@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from comseclab.errors import LabError
+from comseclab.places import shipped_plan
 from comseclab.plan.levels import check_names, check_streams
 from comseclab.plan.schema import Plan, Stream, Workload
 from comseclab.workload.recording import Recording
@@ -22,7 +23,7 @@ def load_plan(path: Path, overrides: Overrides | None = None) -> Plan:
     try:
         content = tomllib.loads(path.read_text())
     except FileNotFoundError:
-        raise LabError(f"no plan {path}", "plans/template.toml is one to begin with") from None
+        raise LabError(f"no plan {path}", f"{shipped_plan('template')} is one to begin with") from None
     except OSError as error:
         raise LabError(f"cannot read plan {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
