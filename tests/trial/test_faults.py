@@ -105,15 +105,18 @@ def test_the_trial_ends_with_a_laboratory_that_dies_before_it_has_begun(tmp_path
     wait_for(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
 
 
-def test_a_killed_node_makes_the_trial_invalid_and_says_how_it_ended(tmp_path: Path) -> None:
+def test_a_crashed_node_makes_the_trial_invalid_says_how_it_ended_and_leaves_no_core(tmp_path: Path) -> None:
     folder = tmp_path / "trial"
-    laboratory = run_apart(make_spec(tmp_path, round_s=60.0), folder)
+    allowed = ("sh", "-c", 'ulimit -S -c "$(ulimit -H -c)" && exec "$0" "$@"')
+    laboratory = run_apart(make_spec(tmp_path, round_s=60.0), folder, wrapper=allowed)
     wait_for(lambda: len(running_nodes(laboratory)) == 2)
-    running_nodes(laboratory)[0].kill()
+    node = running_nodes(laboratory)[0]
+    assert set(node.rlimit(psutil.RLIMIT_CORE)) <= {0, 1}
+    node.send_signal(signal.SIGSEGV)
     out, errors = laboratory.communicate(timeout=60)
     assert laboratory.returncode == 0, errors
     assert '"status":"invalid"' in out
-    assert "was ended by SIGKILL" in out
+    assert "was ended by SIGSEGV" in out
 
 
 def test_a_killed_trial_process_makes_the_trial_invalid(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ object on standard output.
 import errno
 import json
 import os
+import resource
 import sys
 import threading
 from collections.abc import Callable
@@ -22,6 +23,7 @@ def serve(work: Callable[[str, Path], None]) -> int:
     if os.getpid() != 1:
         return _report(LabError("a trial runs in namespaces of its own only", "start it through comseclab"))
     print(BEGUN, flush=True)
+    _forbid_core_files()
     threading.Thread(target=_end_with_input, daemon=True).start()
     spec_path, folder = map(Path, sys.argv[1:])
     try:
@@ -35,6 +37,13 @@ def serve(work: Callable[[str, Path], None]) -> int:
             raise
         return _report(LabError(f"the disk is full ({error.filename or folder})", "free space"))
     return 0
+
+
+def _forbid_core_files() -> None:
+    """Nodes hold private keys, and a core file of one that crashes would outlive its trial; children inherit this."""
+    # Where cores go to a program of the system's, Linux heeds no limit but that of one byte.
+    size = 1 if resource.getrlimit(resource.RLIMIT_CORE)[1] else 0
+    resource.setrlimit(resource.RLIMIT_CORE, (size, size))
 
 
 def _report(error: LabError) -> int:
