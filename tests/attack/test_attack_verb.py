@@ -1,10 +1,12 @@
 """The verb `attack`, as a user calls it, on transports whose protection holds what it claims, or does not."""
 
+import gzip
 import json
 import os
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -189,6 +191,16 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes]) ->
         time.sleep(0.02)
 
 
+def cut_off_compressing(trial: Path) -> bytes:
+    """Make of a closed trial what a kill leaves while the capture is compressed; returns the capture."""
+    packed = trial / "evidence" / "wire.pcapng.gz"
+    capture = gzip.decompress(packed.read_bytes())
+    packed.with_name(".wire.pcapng.gz.part").write_bytes(packed.read_bytes()[:1000])
+    packed.with_suffix("").write_bytes(capture)
+    packed.unlink()
+    return capture
+
+
 def test_attacks_cut_off_in_any_way_go_on(place: Path, tmp_path: Path) -> None:
     before = untouched(tmp_path)
     said = tmp_path / "said"
@@ -230,7 +242,11 @@ def test_attacks_cut_off_in_any_way_go_on(place: Path, tmp_path: Path) -> None:
     assert "unfinished trial" in comseclab("clean", cwd=tmp_path).stdout
     assert gone(before)
 
+    trial = min(kept).parent
+    capture = cut_off_compressing(trial)
     comseclab("attack", run, "--resume", cwd=tmp_path)
+    assert gzip.decompress((trial / "evidence" / "wire.pcapng.gz").read_bytes()) == capture
+    assert not [*(trial / "evidence").glob("*.pcapng"), *(trial / "evidence").glob(".*")]
     assert all(path.read_bytes() == content for path, content in kept.items())
     [cell] = Matrix.read(run).cells
     assert (cell.verdict, cell.repetitions, len(cell.evidence)) == ("succeeded", number, number)
@@ -272,6 +288,19 @@ def test_a_full_disk_says_how_to_go_on(place: Path, tmp_path: Path) -> None:
     line = one_line(done)
     assert "disk" in line
     assert "--resume" in line
+
+
+def test_a_disk_that_fills_while_a_capture_is_compressed_costs_no_frame(tmp_path: Path) -> None:
+    script = """
+mkdir small && mount -t tmpfs -o size=160k none small && mkdir small/evidence
+head -c 100000 /dev/urandom > small/evidence/wire.pcapng && cp small/evidence/wire.pcapng .
+"$0" -c 'import pathlib, comseclab.attack.launch as launch; launch.compress_capture(pathlib.Path("small"))'
+ls -A small/evidence && cmp wire.pcapng small/evidence/wire.pcapng"""
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    command = ["unshare", *user, "--mount", "sh", "-c", script, sys.executable]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "No space left" in done.stderr
+    assert (done.stdout, done.returncode) == ("wire.pcapng\n", 0)
 
 
 def test_dry_run_makes_nothing(place: Path, tmp_path: Path) -> None:

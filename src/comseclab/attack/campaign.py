@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from comseclab.attack.cells import Cell
 from comseclab.attack.dialect import dialect_of
-from comseclab.attack.launch import run_attacked
+from comseclab.attack.launch import compress_capture, run_attacked
 from comseclab.attack.spec import Arm, AttackRecord, AttackSpec
 from comseclab.attack.verdict import Judged, judge
 from comseclab.errors import LabError
@@ -112,8 +112,11 @@ class AttackCampaign:
 
     def _closed(self, job: Job, attempt: int) -> AttackRecord | None:
         path = self._folder(job, attempt) / "record.json"
+        if not path.is_file():
+            return None
+        compress_capture(path.parent)
         try:
-            return AttackRecord.model_validate_json(path.read_text()) if path.is_file() else None
+            return AttackRecord.model_validate_json(path.read_text())
         except (OSError, ValidationError) as error:
             raise LabError(f"{path} is damaged: {error}", "remove that trial's folder and resume the run") from None
 

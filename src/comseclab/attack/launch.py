@@ -7,6 +7,7 @@ from pathlib import Path
 
 from comseclab.attack.spec import AttackRecord, AttackSpec
 from comseclab.errors import LabError
+from comseclab.results.store import write_atomically
 from comseclab.testbed import clean
 from comseclab.trial.launch import LOG, check_paths, in_namespaces, last_words
 
@@ -17,7 +18,7 @@ def run_attacked(spec: AttackSpec, folder: Path, cancel: threading.Event) -> Att
     """Run the trial and return its record; `folder` is made and holds what the trial leaves.
 
     Raises LabError when the environment is wrong and TrialCancelledError when `cancel` was set; then, as on any
-    exception, the folder is removed.
+    exception before the trial's process has ended, the folder is removed.
     """
     folder = folder.absolute()
     check_paths(spec.trial, folder)
@@ -30,7 +31,7 @@ def run_attacked(spec: AttackSpec, folder: Path, cancel: threading.Event) -> Att
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        _compress(folder / CAPTURE)
+        compress_capture(folder)
         record = folder / "record.json"
         if record.exists():
             return AttackRecord.model_validate_json(record.read_text())
@@ -38,13 +39,24 @@ def run_attacked(spec: AttackSpec, folder: Path, cancel: threading.Event) -> Att
         broken = AttackRecord(
             attack=spec.attack, arm=spec.arm, case=spec.trial.factors.id(), valid=False, reasons=[why], seen=None
         )
-        record.write_text(broken.model_dump_json(indent=1))
+        write_atomically(record, broken.model_dump_json(indent=1))
         return broken
 
 
-def _compress(path: Path) -> None:
-    """Replace a file by PATH.gz, which Wireshark opens as it is. Frames are captured twice: half the bytes go."""
-    if path.exists():
-        with path.open("rb") as whole, gzip.open(f"{path}.gz", "wb", compresslevel=1) as small:
-            shutil.copyfileobj(whole, small)
-        path.unlink()
+def compress_capture(folder: Path) -> None:
+    """Replace a trial's capture by CAPTURE.gz, which Wireshark opens as it is; nothing where that was done already.
+
+    Frames are captured twice: half the bytes go. A trial whose record stands may have been cut off in here, by a kill
+    or a full disk; its capture is whole then, and this can be done again.
+    """
+    whole = folder / CAPTURE
+    if not whole.exists():
+        return
+    part, small = whole.with_name(f".{whole.name}.gz.part"), whole.with_name(f"{whole.name}.gz")
+    try:
+        with whole.open("rb") as frames, gzip.open(part, "wb", compresslevel=1) as packed:
+            shutil.copyfileobj(frames, packed)
+        part.replace(small)
+    finally:
+        part.unlink(missing_ok=True)
+    whole.unlink()
