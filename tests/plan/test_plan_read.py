@@ -67,6 +67,9 @@ def refusal(tmp_path: Path, text: str) -> str:
             "[[workloads.w.streams]] 1: needs exactly one of sensor, recording, opaque_bytes",
         ),
         (GOOD + '[[workloads.w.streams]]\nsensor = "scan"\nto = ["statio"]', 'no host "statio"; did'),
+        (GOOD + "[settings.s]\nnode_cpus = {robo = [0]}", '[settings.s] node_cpus has no host "robo"; did'),
+        (GOOD + '[hosts]\nnames = ["robot.x"]', 'host "robot.x" should be up to 10 small letters'),
+        (GOOD + '[hosts]\nnames = ["a", "a"]', "each host should be named once"),
         (
             GOOD + '[[workloads.w.streams]]\nsensor = "scan"\n[[workloads.w.streams]]\nsensor = "scan"',
             "plan p.toml: [workloads.w] has two streams on /scan",
@@ -87,7 +90,7 @@ def test_mistake_is_named_with_its_place(tmp_path: Path, text: str, said: str) -
 
 
 def test_missing_plan_and_folder() -> None:
-    with pytest.raises(LabError, match=r"no plan nowhere\.toml \(plans/template\.toml is one to begin with\)"):
+    with pytest.raises(LabError, match=r"no plan nowhere\.toml \(/.*/plans/template\.toml is one to begin with\)"):
         load_plan(Path("nowhere.toml"))
     with pytest.raises(LabError, match="cannot read plan"):
         load_plan(Path("/"))

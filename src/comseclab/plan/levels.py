@@ -63,6 +63,8 @@ def check_names(plan: Plan, where: str) -> None:
         for stack in settings.middleware:
             keys = [key for key in Settings.model_fields if key != "middleware"]
             _check(stack, [*MIDDLEWARES, *keys], f"{where}: [settings.{name}]", "key")
+        for host in settings.node_cpus or {}:
+            _check(host, plan.hosts.names, f"{where}: [settings.{name}] node_cpus", "host")
     for name, workload in plan.workloads.items():
         check_streams(workload.streams, plan.hosts.names, f"{where}: [workloads.{name}]")
 

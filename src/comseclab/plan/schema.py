@@ -8,11 +8,23 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
+from comseclab.testbed.network import HOST_NAME
+
 
 def _named_well(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", value):
         raise PydanticCustomError("name", "should be a name of letters, digits, dots and hyphens")
     return value
+
+
+def _hosts(names: list[str]) -> list[str]:
+    for name in names:
+        if not HOST_NAME.match(name):
+            told = 'host "{name}" should be up to 10 small letters, digits and hyphens, a letter first'
+            raise PydanticCustomError("host", told, {"name": name})
+    if len(set(names)) < len(names):
+        raise PydanticCustomError("host", "each host should be named once")
+    return names
 
 
 Name = Annotated[str, AfterValidator(_named_well)]
@@ -134,7 +146,7 @@ class DefaultLevels(Matrix):
 
 
 class Hosts(Table):
-    names: list[Name] = Field(["robot", "station"], min_length=1)
+    names: Annotated[list[str], AfterValidator(_hosts)] = Field(["robot", "station"], min_length=1)
 
 
 class Link(Table):
