@@ -18,7 +18,7 @@ from comseclab.campaign import floor
 from comseclab.campaign.run import Campaign, Rule, Watcher
 from comseclab.errors import LabError
 from comseclab.places import native_programs
-from comseclab.plan import Case, Plan, Trials, check_installed, expand, stacks
+from comseclab.plan import Case, Plan, Trials, check_documents, check_installed, expand, stacks
 from comseclab.results import environment
 from comseclab.results.record import TrialRecord
 from comseclab.results.store import RunFolder, write_atomically
@@ -43,8 +43,12 @@ class Work:
 
 
 def begin(plan: Plan, cases: Sequence[Case], plan_text: str, out: Path) -> Work:
-    """Make a run folder for the plan's cases. Raises LabError when a stack is missing or `out` cannot be written."""
+    """Make a run folder for the plan's cases.
+
+    Raises LabError when a stack is missing, a document of the user's cannot serve, or `out` cannot be written.
+    """
     check_installed(cases)
+    check_documents(plan, cases)
     run = RunFolder.create(out, plan.plan.name)
     write_atomically(run.path / "plan.toml", plan_text)
     run.write_json("plan.json", {"plan": plan.model_dump(mode="json"), "cases": [case.id for case in cases]})
@@ -64,6 +68,7 @@ def reopen(path: Path) -> Work:
     chosen = set(saved["cases"])
     cases = [case for case in expand(plan) if case.id in chosen]
     check_installed(cases)
+    check_documents(plan, cases)
     return Work(run, plan, cases)
 
 

@@ -11,6 +11,7 @@ from comseclab.attack.spec import Arm
 from comseclab.errors import LabError
 from comseclab.plan import Case, Plan, levels, matching
 from comseclab.plan.schema import Stream, nearest
+from comseclab.protection.keystore import Keystore
 from comseclab.testbed.profile import LinkProfile
 from comseclab.trial.spec import Scheduling
 
@@ -69,7 +70,10 @@ class Cell:
 
 
 def cells(plan: Plan, cases: Sequence[Case]) -> list[Cell]:
-    """All cells, those without protection first. Raises LabError for an attack that nobody knows."""
+    """All cells, those without protection first.
+
+    Raises LabError for an attack that nobody knows, and for a user's keystore that is none.
+    """
     attacks = _chosen(plan)
     found = []
     for case in configurations(plan, cases):
@@ -78,12 +82,17 @@ def cells(plan: Plan, cases: Sequence[Case]) -> list[Cell]:
 
 
 def _refusal(attack: Attack, case: Case) -> str | None:
-    """Why the attack makes no sense for a configuration, or None."""
-    factors = case.factors.model_copy(update={"protection": case.protection.base})
-    refusal = dialect_of(factors.middleware).refuse(attack.name, factors)
-    if refusal is None and attack.controls == ("permitted",) and case.protection.base == "none":
-        return "nobody is an insider where nobody has an identity"
-    return refusal
+    """Why the attack makes no sense for a configuration, or None. Raises LabError for a keystore that is none."""
+    protection = case.protection
+    dialect = dialect_of(case.factors.middleware)
+    if refusal := dialect.refuse(attack.name, case.factors.model_copy(update={"protection": protection.base})):
+        return refusal
+    if protection.base == "none":
+        return "nobody is an insider where nobody has an identity" if attack.controls == ("permitted",) else None
+    if protection.keystore and "permitted" in attack.controls:
+        lacking = Keystore.open(protection.keystore).lacks(dialect.authorities)
+        return f"the keystore holds no key of its {lacking}, so no insider can be made" if lacking else None
+    return None
 
 
 def configurations(plan: Plan, cases: Sequence[Case]) -> list[Case]:

@@ -53,6 +53,8 @@ class Dialect(ABC):
 
     stacks: tuple[str, ...]
     """Names of middlewares."""
+    authorities: Sequence[str] = ()
+    """Of a user's keystore, those whose keys it takes to make an insider."""
     silences: Mapping[str, str] = {}
     """Forged control messages that may silence a subscriber: name -> what it is, as `gap`, an RTPS GAP submessage."""
 

@@ -16,7 +16,7 @@ from comseclab.attack.matrix import CellRow, Described, Matrix
 from comseclab.attack.verdict import Judged, Verdict
 from comseclab.errors import LabError
 from comseclab.places import native_programs
-from comseclab.plan import Case, Plan, Trials, check_installed, expand, stacks
+from comseclab.plan import Case, Plan, Trials, check_documents, check_installed, expand, stacks
 from comseclab.results import environment
 from comseclab.results.store import RunFolder, write_atomically
 from comseclab.trial.spec import StreamSpec
@@ -43,11 +43,16 @@ class AttackWork:
 
 
 def planned(plan: Plan, cases: Sequence[Case]) -> list[Cell]:
-    """The plan's matrix. Raises LabError for a name that nobody knows, and for one that could not be carried out."""
+    """The plan's matrix.
+
+    Raises LabError for a name that nobody knows, for one that could not be carried out, and for a document of the
+    user's that cannot serve.
+    """
     made = cells(plan, cases)
     tried = [cell for cell in made if cell.refusal is None]
     if not tried:
-        raise LabError(f"nothing to try: {made[0].title}: {made[0].refusal}", "choose other attacks or configurations")
+        cell = next((cell for cell in made if cell.protected), made[0])
+        raise LabError(f"nothing to try: {cell.title}: {cell.refusal}", "choose other attacks or configurations")
     met = {cell.attack.name for cell in tried if cell.protected}
     for name in plan.attack.require if any(cell.protected for cell in made) else ():
         if name not in met:
@@ -56,6 +61,7 @@ def planned(plan: Plan, cases: Sequence[Case]) -> list[Cell]:
                 "have it tried, or take it out of require",
             )
     _check_size(plan, tried)
+    check_documents(plan, [cell.case for cell in tried])
     return made
 
 
@@ -94,6 +100,7 @@ def reopen(path: Path) -> AttackWork:
     plan, cases, _ = saved(path)
     made = cells(plan, cases)
     check_installed([cell.case for cell in made])
+    check_documents(plan, [cell.case for cell in made])
     return AttackWork(RunFolder(path), plan, made)
 
 

@@ -1,6 +1,7 @@
 """Plans: what the user asks to compare, read from TOML and made into cases and trials."""
 
 from comseclab.plan.cases import Case, check_installed, expand, expected_seconds, matching, only, stacks
+from comseclab.plan.documents import check_documents
 from comseclab.plan.read import load_plan, with_recording
 from comseclab.plan.schema import Plan
 from comseclab.plan.trials import Trials
@@ -9,6 +10,7 @@ __all__ = [
     "Case",
     "Plan",
     "Trials",
+    "check_documents",
     "check_installed",
     "expand",
     "expected_seconds",

@@ -10,9 +10,12 @@ from cryptography.x509.oid import NameOID
 from comseclab.errors import LabError
 from comseclab.middleware.base import Material
 from comseclab.protection import documents, user_documents
-from comseclab.protection.keystore import Keystore, load_certificate
+from comseclab.protection.keystore import IDENTITY_CA, PERMISSIONS_CA, Keystore, for_insiders, load_certificate
 from comseclab.protection.levels import LEVELS, Level
 from comseclab.trial.spec import ProtectionSpec
+
+AUTHORITIES = (IDENTITY_CA, PERMISSIONS_CA)
+"""Whose keys it takes to make a node known to the others."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +64,7 @@ def insider(spec: ProtectionSpec, participant: Participant, governance: Path, do
     In a user's keystore, which does not know the node, its authorities make it an identity all the same. Raises
     LabError where the keystore holds no keys of theirs.
     """
-    if spec.keystore is None:
-        ours = Keystore(folder / "keystore", own=True)
-    else:
-        ours = Keystore.open(spec.keystore).copy(folder / "insiders")
+    ours = for_insiders(spec.keystore, folder, AUTHORITIES)
     unnamed = spec.model_copy(update={"permissions": {}})
     own = _identity(unnamed, ours, participant, domain, folder / participant.node)
     files = {"identity_ca": ours.identity_ca, "permissions_ca": ours.permissions_ca, "governance": governance}

@@ -5,6 +5,7 @@ enclaves/governance.p7s                           enclaves/<path>/{cert.pem,key.
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from comseclab.errors import LabError
 from comseclab.protection.authority import Authority, write_certificate, write_key
+
+IDENTITY_CA, PERMISSIONS_CA = "identity_ca", "permissions_ca"
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,11 @@ class Keystore:
 
     @property
     def identity_ca(self) -> Path:
-        return self._public("identity_ca")
+        return self._public(IDENTITY_CA)
 
     @property
     def permissions_ca(self) -> Path:
-        return self._public("permissions_ca")
+        return self._public(PERMISSIONS_CA)
 
     def _public(self, name: str) -> Path:
         path = self.root / "public" / f"{name}.cert.pem"
@@ -58,36 +61,35 @@ class Keystore:
 
     def permissions_authority(self) -> Authority | None:
         """The permissions CA with its key, or None where the keystore holds no key of it."""
-        return self._authority("permissions_ca", self.permissions_ca)
+        return self._authority(PERMISSIONS_CA)
 
     def identity_authority(self) -> Authority | None:
         """The identity CA with its key, or None where the keystore holds no key of it."""
-        return self._authority("identity_ca", self.identity_ca)
+        return self._authority(IDENTITY_CA)
 
-    def _authority(self, name: str, certificate_path: Path) -> Authority | None:
+    def _authority(self, name: str) -> Authority | None:
         candidates = (self.root / "private" / f"{known}.key.pem" for known in (name, "ca"))
-        path = next((path for path in candidates if path.exists()), None)
+        path = next((path for path in candidates if os.access(path, os.R_OK)), None)
         if path is None:
             return None
-        certificate, key = load_certificate(certificate_path), load_key(path)
+        certificate, key = load_certificate(self._public(name)), load_key(path)
         if key.public_key() != certificate.public_key():
-            raise LabError(f"{path} is not the key of {certificate_path}", "give the pair that belongs together")
+            raise LabError(f"{path} is not the key of {self._public(name)}", "give the pair that belongs together")
         return Authority(certificate, key)
 
-    def copy(self, root: Path) -> "Keystore":
-        """The authorities of a user's keystore in a new one of ours, which can issue what the user's does not hold.
+    def lacks(self, names: Sequence[str]) -> str | None:
+        """The first of these authorities of which the keystore holds no key, in words; None where it holds all."""
+        return next((_words(name) for name in names if self._authority(name) is None), None)
 
-        Raises LabError where the user's holds no key of an authority.
+    def copy(self, root: Path, names: Sequence[str]) -> "Keystore":
+        """These authorities of a user's keystore in a new one of ours, which can issue what the user's does not hold.
+
+        Raises LabError where the user's holds no key of one.
         """
-        for name, authority in (
-            ("identity_ca", self.identity_authority()),
-            ("permissions_ca", self.permissions_authority()),
-        ):
+        for name in names:
+            authority = self._authority(name)
             if authority is None:
-                raise LabError(
-                    f"{self.root} holds no key of its {name.replace('_ca', '')} CA, so no insider can be made",
-                    f"add private/{name}.key.pem, or leave out the attacks of insiders with --attack",
-                )
+                raise LabError(f"{self.root} holds no key of its {_words(name)}", f"add private/{name}.key.pem")
             write_certificate(root / "public" / f"{name}.cert.pem", authority.certificate)
             write_key(root / "private" / f"{name}.key.pem", authority.key)
         return Keystore(root, own=True)
@@ -120,6 +122,21 @@ class Keystore:
         write_certificate(folder / "cert.pem", certificate)
         write_key(folder / "key.pem", key)
         return folder
+
+
+def for_insiders(given: Path | None, folder: Path, names: Sequence[str]) -> Keystore:
+    """The keystore that issues nodes beside the genuine ones, whose material was made in `folder`.
+
+    It is theirs, or where they have a user's, a new one with these authorities of it: the user's stays as it is.
+    Raises LabError where the user's holds no key of one.
+    """
+    if given is None:
+        return Keystore(folder / "keystore", own=True)
+    return Keystore.open(given).copy(folder / "insiders", names)
+
+
+def _words(name: str) -> str:
+    return name.replace("_ca", " CA")
 
 
 def load_certificate(path: Path) -> x509.Certificate:

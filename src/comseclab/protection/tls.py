@@ -14,14 +14,16 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 
 from comseclab.errors import LabError
-from comseclab.middleware.base import Material
-from comseclab.protection.keystore import Keystore
+from comseclab.middleware.base import Material, Place
+from comseclab.protection.keystore import IDENTITY_CA, Keystore, for_insiders
 from comseclab.protection.proof import MOST_FRAMES, sentinels
 from comseclab.protection.wire import Datagram, datagram, frames, segment
 from comseclab.results.record import WireProof
 from comseclab.trial.spec import ProtectionSpec, TrialSpec
 
 Carrier = Literal["clear", "tls", "quic"]
+AUTHORITIES = (IDENTITY_CA,)
+"""Whose key it takes to make a node known to the others."""
 
 _RECORDS = {20: "TLS change cipher spec", 21: "TLS alert", 22: "TLS handshake", 23: "TLS application data"}
 _QUIC_LONG, _QUIC_VERSION_1 = 0xC0, b"\x00\x00\x00\x01"
@@ -44,7 +46,23 @@ def prepare(spec: ProtectionSpec, parties: Sequence[Party], folder: Path) -> Mat
     """
     if spec.governance or spec.permissions:
         raise LabError(f'protection "{spec.name}" gives governance or permissions', "these are DDS Security's alone")
-    keystore = Keystore.open(spec.keystore) if spec.keystore else Keystore.create(folder / "keystore")
+    return _certified(Keystore.open(spec.keystore) if spec.keystore else Keystore.create(folder / "keystore"), parties)
+
+
+def with_insiders(material: Material, spec: ProtectionSpec, insiders: Sequence[Place], folder: Path) -> Material:
+    """The material that `prepare` made in `folder`, and where there is any, the same for more nodes.
+
+    A user's keystore does not know them; its identity CA issues them all the same. Raises LabError where the keystore
+    holds no key of it.
+    """
+    if not material.files or not insiders:
+        return material
+    parties = [Party(place.node, place.host, place.address) for place in insiders]
+    own = _certified(for_insiders(spec.keystore, folder, AUTHORITIES), parties)
+    return Material({**material.files, **own.files}, {**material.publishable, **own.publishable})
+
+
+def _certified(keystore: Keystore, parties: Sequence[Party]) -> Material:
     files, publishable = {}, {"identity_ca.cert.pem": keystore.identity_ca}
     for party in parties:
         if keystore.own:

@@ -56,6 +56,11 @@ def build(names: Sequence[str], profile: LinkProfile, backend: str) -> Network:
     return _configure(names, profile)
 
 
+def hosts_of(names: Sequence[str]) -> dict[str, Host]:
+    """The hosts of a network that is no loopback, by their names; they need not be there."""
+    return {name: _host(name, name, f"{SUBNET}.{number}", "eth0") for number, name in enumerate(names, 1)}
+
+
 def _host(name: str, namespace: str, address: str, interface: str) -> Host:
     return Host(name, NETNS / namespace, address, interface, FILES / "hosts" / name)
 
@@ -93,7 +98,7 @@ def hardware_of(address: str) -> str:
 
 
 def _configure(names: Sequence[str], profile: LinkProfile) -> Network:
-    hosts = {name: _host(name, name, f"{SUBNET}.{number}", "eth0") for number, name in enumerate(names, 1)}
+    hosts = hosts_of(names)
     hardware = {name: hardware_of(host.address) for name, host in hosts.items()}
     for number in range(len(names)):
         offloads_off(f"end-{number}")

@@ -39,6 +39,7 @@ class Ice(Dialect):
     """The broker is on the writer's host, so what shows of the stream is its way from broker to subscriber."""
 
     stacks = ("ice",)
+    authorities = tls.AUTHORITIES
     silences = SILENCES
 
     def refuse(self, attack: str, factors: Factors) -> str | None:
@@ -51,7 +52,8 @@ class Ice(Dialect):
     def prepare(self, setting: Setting) -> Prepared:
         """Certificates for the genuine nodes and for insiders; outsiders make their own."""
         insiders = {rogue: place for rogue, place in setting.rogues.items() if _is_insider(rogue)}
-        material = setting.middleware.prepare(setting.spec, (*setting.places, *insiders.values()), setting.folder)
+        genuine = setting.middleware.prepare(setting.spec, setting.places, setting.folder)
+        material = tls.with_insiders(genuine, setting.spec.protection, [*insiders.values()], setting.folder)
         settings = {}
         for rogue, place in setting.rogues.items():
             files = material.files if rogue in insiders else _strange(setting, place, material)

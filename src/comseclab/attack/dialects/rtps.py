@@ -18,6 +18,7 @@ from comseclab.attack.rtps_wire import Message
 from comseclab.errors import LabError
 from comseclab.middleware.base import Material, Place
 from comseclab.middleware.dds_stack import DOMAIN, DdsStack, topics
+from comseclab.protection import dds
 from comseclab.protection.rtps import ENDPOINTS, PARTICIPANTS, Submessage
 from comseclab.testbed.network import hardware_of
 from comseclab.trial.spec import Factors
@@ -41,6 +42,7 @@ PORT = 7410
 
 class Rtps(Dialect):
     stacks = ("fastdds", "cyclonedds")
+    authorities = dds.AUTHORITIES
     silences = {  # noqa: RUF012
         "gap": "an RTPS GAP: the next messages are irrelevant and will not come",
         "heartbeat": "an RTPS HEARTBEAT: the writer holds none of the next messages any more",

@@ -14,6 +14,7 @@ from comseclab.attack.frame import TCP, TCP_SYN, UDP, Frame, udp_frame
 from comseclab.attack.path import passes
 from comseclab.middleware import zenoh
 from comseclab.middleware.base import Material, Place
+from comseclab.protection import tls
 from comseclab.testbed.network import hardware_of
 from comseclab.trial.spec import Factors
 
@@ -39,6 +40,7 @@ WRITER_PORT, READER_PORT = zenoh.FIRST_PORT, zenoh.FIRST_PORT + 1
 
 class Zenoh(Dialect):
     stacks = ("zenoh",)
+    authorities = tls.AUTHORITIES
     silences = {  # noqa: RUF012
         "close": "a CLOSE of the session in clear; of QUIC, a datagram like a CONNECTION_CLOSE or stateless reset",
         "reset": "a TCP reset in the publisher's name",
@@ -60,7 +62,9 @@ class Zenoh(Dialect):
         rogues = setting.rogues.items()
         insiders = [place for rogue, place in rogues if rogue.credentials in ("no-permission", "permitted")]
         permitted = [place for rogue, place in rogues if rogue.credentials == "permitted"]
-        certified = zenoh.certificates(spec, (*setting.places, *insiders), folder)
+        certified = tls.with_insiders(
+            zenoh.certificates(spec, setting.places, folder), spec.protection, insiders, folder
+        )
         known = zenoh.nodes_of(spec, (*setting.places, *permitted), certified)
         genuine = known[: len(setting.places)]
         material = zenoh.configured(
