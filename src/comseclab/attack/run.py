@@ -3,7 +3,7 @@
 import shlex
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,10 +113,7 @@ def carry_out(work: AttackWork, watcher: Watcher) -> dict[str, Judged]:
     work.run.discard_unclosed()
     try:
         trials.prepare([cell.case for cell in work.cells])
-        needed = stacks([cell.case for cell in work.cells])
-        versions = {name: stack.version() for name, stack in needed.items()}
-        described = environment.describe(versions, native)
-        work.run.write_json("environment.json", described)
+        _describe(work, native)
         campaign.go(wanted)
     finally:
         shutil.rmtree(work.run.spools, ignore_errors=True)
@@ -124,9 +121,23 @@ def carry_out(work: AttackWork, watcher: Watcher) -> dict[str, Judged]:
     folders: dict[str, list[str]] = {}
     for job in wanted:
         folders.setdefault(job.cell.id, []).append(str(campaign.folder(job).relative_to(work.run.path)))
-    found = Matrix(
+    found = _matrix(work, judged, folders)
+    write_atomically(work.run.path / matrix.NAME, found.model_dump_json(indent=1) + "\n")
+    return judged
+
+
+def _describe(work: AttackWork, native: Path) -> None:
+    """Write `environment.json`, once: a resumed run keeps the first."""
+    if not (work.run.path / "environment.json").exists():
+        versions = {name: stack.version() for name, stack in stacks([cell.case for cell in work.cells]).items()}
+        work.run.write_json("environment.json", environment.describe(versions, native))
+
+
+def _matrix(work: AttackWork, judged: Mapping[str, Judged], folders: Mapping[str, Sequence[str]]) -> Matrix:
+    """The verdicts, and by cell the folders of its trials."""
+    return Matrix(
         plan=work.plan.plan.name,
-        environment=described,
+        environment=work.run.read_json("environment.json"),
         attacks=[
             Described(
                 name=one.name, title=one.title, success=one.success, stride=one.stride, controls=list(one.controls)
@@ -135,8 +146,6 @@ def carry_out(work: AttackWork, watcher: Watcher) -> dict[str, Judged]:
         ],
         cells=[_row(cell, judged.get(cell.id), folders.get(cell.id, []), work.run.path) for cell in work.cells],
     )
-    write_atomically(work.run.path / matrix.NAME, found.model_dump_json(indent=1) + "\n")
-    return judged
 
 
 def _trials(plan: Plan, spools: Path, native: Path) -> Trials:
