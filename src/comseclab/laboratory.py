@@ -73,17 +73,21 @@ def reopen(path: Path) -> Work:
 
 
 def measure(work: Work, watcher: Watcher, preparing: Preparing) -> None:
-    """Run the campaign, going on where the run folder stands. The spools end with it."""
-    native = native_programs()
-    trials = Trials(work.plan, Spools(work.run.spools, preparing), choose_backend(work.plan), native)
-    try:
-        trials.prepare(work.cases)
-        _describe(work, trials, native)
-        campaign = _campaign(work, trials, watcher)
-        campaign.resume()
-        campaign.go()
-    finally:
-        shutil.rmtree(work.run.spools, ignore_errors=True)
+    """Run the campaign, going on where the run folder stands. The spools end with it.
+
+    Raises LabError where another laboratory works in the run folder.
+    """
+    with work.run.claimed():
+        native = native_programs()
+        trials = Trials(work.plan, Spools(work.run.spools, preparing), choose_backend(work.plan), native)
+        try:
+            trials.prepare(work.cases)
+            _describe(work, trials, native)
+            campaign = _campaign(work, trials, watcher)
+            campaign.resume()
+            campaign.go()
+        finally:
+            shutil.rmtree(work.run.spools, ignore_errors=True)
 
 
 def choose_backend(plan: Plan) -> Literal["kernel", "switch"]:

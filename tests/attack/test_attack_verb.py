@@ -17,6 +17,8 @@ from cli.lab import COMSECLAB, comseclab, footprint, gone, marked, one_line, unt
 from comseclab.attack.campaign import SIDE_BY_SIDE
 from comseclab.attack.matrix import CellRow, Matrix
 from comseclab.attack.run import PLAN as SAVED
+from comseclab.errors import LabError
+from comseclab.results.store import RunFolder
 
 ROOT = Path(__file__).parents[2]
 KEY = "0123456789abcdef" * 4
@@ -230,8 +232,11 @@ def test_attacks_cut_off_in_any_way_go_on(place: Path, tmp_path: Path) -> None:
     assert gone(before)
     assert {path.parent for path in kept} == set((run / "trials").iterdir())
 
+    described = (run / "environment.json").read_bytes()
     process = start(run, "--resume")
     wait_for(unclosed, process)
+    with pytest.raises(LabError, match="worked on by another laboratory"), RunFolder(run).claimed():
+        pass
     process.kill()
     process.wait()
     for _ in range(100):
@@ -239,6 +244,9 @@ def test_attacks_cut_off_in_any_way_go_on(place: Path, tmp_path: Path) -> None:
             break
         time.sleep(0.05)
     assert not footprint()["processes"]
+    with RunFolder(run).claimed():
+        refused = comseclab("attack", run, "--resume", cwd=tmp_path, expect=2)
+    assert "worked on by another laboratory" in one_line(refused)
     assert "unfinished trial" in comseclab("clean", cwd=tmp_path).stdout
     assert gone(before)
 
@@ -248,6 +256,8 @@ def test_attacks_cut_off_in_any_way_go_on(place: Path, tmp_path: Path) -> None:
     assert gzip.decompress((trial / "evidence" / "wire.pcapng.gz").read_bytes()) == capture
     assert not [*(trial / "evidence").glob("*.pcapng"), *(trial / "evidence").glob(".*")]
     assert all(path.read_bytes() == content for path, content in kept.items())
+    assert (run / "environment.json").read_bytes() == described
+    assert Matrix.read(run).environment == json.loads(described)
     [cell] = Matrix.read(run).cells
     assert (cell.verdict, cell.repetitions, len(cell.evidence)) == ("succeeded", number, number)
 

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import polars
 import pytest
-from lab import COMSECLAB, RESOLVED_OR_NOT, SMALL_PLAN, comseclab, footprint, gone, marked, untouched
+from lab import COMSECLAB, RESOLVED_OR_NOT, SMALL_PLAN, comseclab, footprint, gone, marked, one_line, untouched
+
+from comseclab.errors import LabError
+from comseclab.results.store import RunFolder
 
 
 @pytest.fixture
@@ -58,8 +61,16 @@ def test_a_killed_laboratory_takes_its_trial_along_and_clean_finds_the_rest(
 ) -> None:
     wait_for_trial(tmp_path, 2, lab)
     time.sleep(0.7)
+    run = RunFolder(next(tmp_path.glob("runs/*-small")))
+    with pytest.raises(LabError, match="worked on by another laboratory"), run.claimed():
+        pass
     lab.kill()
     lab.wait()
+    begun = set((run.path / "trials").iterdir())
+    with run.claimed():
+        refused = comseclab("run", "small.toml", "--resume", cwd=tmp_path, expect=2)
+    assert "worked on by another laboratory" in one_line(refused)
+    assert set((run.path / "trials").iterdir()) == begun
     for _ in range(100):
         if not footprint()["processes"]:
             break

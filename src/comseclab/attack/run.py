@@ -105,24 +105,28 @@ def reopen(path: Path) -> AttackWork:
 
 
 def carry_out(work: AttackWork, watcher: Watcher) -> dict[str, Judged]:
-    """Run every trial that is not there yet, and write `attack.json`. Returns the verdicts by the cells' ids."""
-    native = native_programs()
-    trials = _trials(work.plan, work.run.spools, native)
-    campaign = AttackCampaign(trials, work.run, watcher)
-    wanted = work.jobs
-    work.run.discard_unclosed()
-    try:
-        trials.prepare([cell.case for cell in work.cells])
-        _describe(work, native)
-        campaign.go(wanted)
-    finally:
-        shutil.rmtree(work.run.spools, ignore_errors=True)
-    judged = campaign.judged(work.cells, wanted)
-    folders: dict[str, list[str]] = {}
-    for job in wanted:
-        folders.setdefault(job.cell.id, []).append(str(campaign.folder(job).relative_to(work.run.path)))
-    found = _matrix(work, judged, folders)
-    write_atomically(work.run.path / matrix.NAME, found.model_dump_json(indent=1) + "\n")
+    """Run every trial that is not there yet, and write `attack.json`. Returns the verdicts by the cells' ids.
+
+    Raises LabError where another laboratory works in the run folder.
+    """
+    with work.run.claimed():
+        native = native_programs()
+        trials = _trials(work.plan, work.run.spools, native)
+        campaign = AttackCampaign(trials, work.run, watcher)
+        wanted = work.jobs
+        work.run.discard_unclosed()
+        try:
+            trials.prepare([cell.case for cell in work.cells])
+            _describe(work, native)
+            campaign.go(wanted)
+        finally:
+            shutil.rmtree(work.run.spools, ignore_errors=True)
+        judged = campaign.judged(work.cells, wanted)
+        folders: dict[str, list[str]] = {}
+        for job in wanted:
+            folders.setdefault(job.cell.id, []).append(str(campaign.folder(job).relative_to(work.run.path)))
+        found = _matrix(work, judged, folders)
+        write_atomically(work.run.path / matrix.NAME, found.model_dump_json(indent=1) + "\n")
     return judged
 
 

@@ -1,9 +1,12 @@
 """The run folder: where a campaign keeps what it learns. Layout: docs/formats.md."""
 
+import fcntl
 import json
 import os
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -59,6 +62,24 @@ class RunFolder:
         if not (run.path / "campaign.json").is_file():
             raise LabError(f"{path} is not a run folder", "give one that the laboratory made, such as runs/latest")
         return run
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Have the folder to oneself for the block, as whoever runs trials in it must: to go on removes unclosed ones.
+
+        Raises LabError when another laboratory has it. The claim ends with the process, however that ends; a trial's
+        process does not inherit it.
+        """
+        descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                cause = f"{self.path} is being worked on by another laboratory"
+                raise LabError(cause, "wait for it, or end it") from None
+            yield
+        finally:
+            os.close(descriptor)
 
     @property
     def spools(self) -> Path:
