@@ -1,6 +1,8 @@
 """A Scene as the laboratory makes it, on hosts that a test names."""
 
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from comseclab.attack.dialect import Dialect, dialect_of
@@ -8,13 +10,14 @@ from comseclab.attack.frame import Frame, udp_frame
 from comseclab.attack.path import Rule
 from comseclab.attack.scene import Scene
 from comseclab.attack.spec import AttackSpec
-from comseclab.errors import LabError
 from comseclab.testbed.host import Host
 from comseclab.trial.spec import Factors, ProtectionSpec, StreamSpec, TrialSpec
 
 HARDWARE = ("02:00:0a:4d:00:03", "02:00:0a:4d:00:02")
 HOSTS = ["robot", "station", "attacker", "bystander"]
 MESSAGE = 8000
+NONCE = "0123456789abcdef"
+SOON_NS = 1_000_000_000
 
 
 def frame_to(address: str, size: int = MESSAGE) -> bytes:
@@ -44,15 +47,20 @@ class Recorder:
     def follow(self, rule: Rule) -> None:
         self.rule = rule
 
+    def leave(self) -> None:
+        """Nobody is there who could."""
+
     def inject(self, frame: Frame) -> None:
         self.injected.append(frame)
 
 
-def scene_on(hosts: Mapping[str, Host], log: Path, dialect: Dialect | None = None) -> tuple[Scene, Recorder]:
+def scene_on(
+    hosts: Mapping[str, Host], log: Path, dialect: Dialect | None = None, protection: str = "none"
+) -> tuple[Scene, Recorder]:
     """A scene on these hosts that notes in `log` what is sent, and what stands in the place of the path."""
     stack = dialect.stacks[0] if dialect else "fastdds"
     factors = Factors(
-        middleware=stack, reliability="reliable", protection="none", link="attack", workload="scan", codec="cdr",
+        middleware=stack, reliability="reliable", protection=protection, link="attack", workload="scan", codec="cdr",
         pattern="stream", settings="default",
     )  # fmt: skip
     stream = StreamSpec.model_construct(
@@ -60,15 +68,16 @@ def scene_on(hosts: Mapping[str, Host], log: Path, dialect: Dialect | None = Non
         max_size=MESSAGE, rate_hz=40.0,
     )  # fmt: skip
     trial = TrialSpec.model_construct(
-        hosts=HOSTS, streams=[stream], nonce="0" * 16, factors=factors,
-        protection=ProtectionSpec(name="none", base="none"),
+        hosts=HOSTS, streams=[stream], nonce=NONCE, factors=factors, seed=1,
+        protection=ProtectionSpec(name=protection, base=protection),
     )  # fmt: skip
     spec = AttackSpec.model_construct(
         trial=trial, attack="replay", arm="attack", forged_nonce="f" * 16, begin_s=0, end_s=1
     )
     path = Recorder()
 
-    def restart(host: str) -> None:
-        raise LabError(f"{host} would be restarted")
+    def restart(_: str) -> None:
+        """The subscriber's new self will be sent what the one before was."""
+        path.seen += [replace(frame, at_ns=time.monotonic_ns() + SOON_NS) for frame in path.seen]
 
     return Scene(spec, hosts, path, dialect or dialect_of("fastdds"), restart, log), path  # type: ignore[arg-type]

@@ -5,24 +5,31 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from attack.inside import AS_ROOT, HERE, environment, run_inside
 from attack.scenes import HOSTS, STATION, away, frame_to, scene_on
+from attack.traffic import messages, recorded
 from comseclab.attack import fence
 from comseclab.attack.base import Attack
-from comseclab.attack.dialect import Dialect, dialects
+from comseclab.attack.dialect import Dialect, dialect_of, dialects
 from comseclab.attack.frame import Frame
-from comseclab.attack.path import OnPath
+from comseclab.attack.path import OnPath, passes
 from comseclab.attack.registry import ATTACKS
 from comseclab.errors import LabError
 from comseclab.testbed.host import Host
 from comseclab.trial.launch import ISOLATE
+from comseclab.trial.spec import Factors
 
 WAYS = ("connect", "inject", "inject_on_path")
+LOOK_AND_HOLD = {"eavesdrop", "drop", "delay"}
+"""Attacks that send nothing: they only look at frames, take them off the path, or hold them."""
+NODES = {"insider-publish", "self-signed-permissions", "subscribe-without-right"}
+"""Attacks that are nodes on the attacker's host; that these are started there alone: test_fences_in_code."""
 FOREIGN = f"comseclab-test-{os.getpid()}"
 
 
@@ -195,18 +202,40 @@ def test_what_sends_is_closed(machine: dict[str, Host], tmp_path: Path) -> None:
     assert not (tmp_path / "injected.hex").exists()
 
 
-@pytest.mark.parametrize(
-    "dialect", {id(one): one for one in dialects().values()}.values(), ids=lambda one: one.stacks[0]
-)
-@pytest.mark.parametrize("attack", ATTACKS.values(), ids=lambda one: one.name)
-def test_no_attack_does_anything(attack: Attack, dialect: Dialect, machine: dict[str, Host], tmp_path: Path) -> None:
-    """Rules for the path it may make: nobody is there to follow them."""
-    scene, path = scene_on(machine, tmp_path / "injected.hex", dialect)
-    with suppress(Exception):  # some miss what they would have learned from a path
+def applicable() -> Iterator[Any]:
+    """Each attack on each stack where it makes sense, and on QUIC, which alone reflects among those of Zenoh."""
+    stages = [*((dialect, "none") for dialect in {id(one): one for one in dialects().values()}.values())]
+    for dialect, protection in [*stages, (dialect_of("zenoh"), "quic")]:
+        factors = Factors.model_construct(middleware=dialect.stacks[0], reliability="reliable", protection=protection)
+        for attack in ATTACKS.values():
+            if dialect.refuse(attack.name, factors) is None:
+                name = f"{attack.name}-{dialect.stacks[0]}-{protection}"
+                yield pytest.param(attack, dialect, protection, id=name)
+
+
+def sends(attack: Attack, dialect: Dialect) -> bool:
+    """Whether an attack sends anything by itself."""
+    if attack.name == "forged-publish":
+        return type(dialect).forge is not Dialect.forge  # or its node alone publishes
+    return attack.name not in LOOK_AND_HOLD | NODES
+
+
+@pytest.mark.timeout(30)  # one that got through might listen for ever
+@pytest.mark.parametrize(("attack", "dialect", "protection"), [*applicable()])
+def test_no_attack_does_anything(
+    attack: Attack, dialect: Dialect, protection: str, machine: dict[str, Host], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """It has seen all it needs, and what sends is refused: at once, in a thread, or when a message comes by."""
+    scene, path = scene_on(machine, tmp_path / "injected.hex", dialect, protection)
+    stage = dialect.stacks[0], protection
+    path.seen = recorded(*stage)
+    monkeypatch.setattr(scene, "apart", lambda work, *arguments: work(*arguments))
+    refused = pytest.raises(LabError, match="no testbed is running here") if sends(attack, dialect) else nullcontext()
+    with refused:
         attack.act(scene)
-    rule = path.rule
-    with suppress(Exception):
-        list(rule(STATION) if rule else ())
+        for frame in messages(*stage, range(11, 21)):
+            list((path.rule or passes)(frame))
     scene.end()
     assert path.injected == []
     assert (scene.budget.frames, scene.budget.bytes) == (0, 0)

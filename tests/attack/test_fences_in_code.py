@@ -90,6 +90,16 @@ def test_the_scene_opens_sockets_in_the_attackers_namespace_only() -> None:
     assert all(node in fenced for node in opening)
 
 
+def test_nodes_are_started_on_hosts_of_the_testbed_only() -> None:
+    nodes = list(ast.walk(ast.parse((ROOM / "conduct.py").read_text())))
+    blocks = [node for node in nodes if isinstance(node, ast.With) and "fence.within(node.host)" in ast.unparse(node)]
+    fenced = {inner for block in blocks for inner in ast.walk(block)}
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    starting = [call for call in calls if ast.unparse(call.func) in ("Victim", "Program")]
+    assert starting
+    assert all(call in fenced for call in starting)
+
+
 def test_one_module_alone_is_a_program() -> None:
     programs = [path.name for path in MODULES if "__main__" in path.read_text() or path.name == "__main__.py"]
     assert programs == ["__main__.py"]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attack.traffic import announcement
 from comseclab.attack import rtps_wire as wire
 from comseclab.attack.frame import Frame, checksum, udp_frame
 from comseclab.attack.rtps_known import data_in, message_in, participant
@@ -113,15 +114,7 @@ def test_renumbered_changes_the_number_alone() -> None:
 
 
 def test_participant_is_the_last_that_announced_itself() -> None:
-    def announcement(prefix: bytes, port: int) -> Frame:
-        at = wire.locator("10.77.0.2", port)
-        said = wire.parameter(wire.PID_METATRAFFIC_UNICAST, at) + wire.parameter(wire.PID_DEFAULT_UNICAST, at)
-        content = b"\x00\x03\x00\x00" + said + b"\x01\x00\x00\x00"
-        message = wire.Message(CYCLONE[:8] + prefix, (wire.data(PARTICIPANTS, 1, content),))
-        ends = ("02:00:0a:4d:00:02", "01:00:5e:7f:00:01")
-        return Frame(1, udp_frame(ends, ("10.77.0.2", 999), ("239.255.0.1", 7400), message.raw()))
-
-    frames = [announcement(b"a" * 12, 7410), announcement(b"b" * 12, 7412)]
+    frames = [announcement(b"a" * 12, ("10.77.0.2", 7410)), announcement(b"b" * 12, ("10.77.0.2", 7412))]
     found = participant(frames, "10.77.0.2")
     assert found is not None
     assert (found.prefix, found.metatraffic, found.user) == (b"b" * 12, ("10.77.0.2", 7412), ("10.77.0.2", 7412))

@@ -5,27 +5,18 @@ from pathlib import Path
 import pytest
 
 from attack.scenes import MESSAGE, scene_on
+from attack.traffic import segment
 from comseclab.attack import fence, icep, tcp
 from comseclab.attack.dialect import dialects
 from comseclab.attack.dialects import ice
-from comseclab.attack.frame import Frame, syn_frame
 from comseclab.attack.icep import Identity
 from comseclab.attack.scene import Scene
 from comseclab.testbed.host import Host
-from comseclab.testbed.network import hardware_of
 
-ROBOT, STATION = "10.77.0.1", "10.77.0.2"
 HOSTS = {
     name: Host(name, Path("/proc/self/ns/net"), f"10.77.0.{number}", "lo", Path())
     for number, name in enumerate(("robot", "station", "attacker", "bystander"), 1)
 }
-
-
-def segment(payload: bytes) -> Frame:
-    """A segment of the connection from the broker to the subscriber."""
-    bare = syn_frame((hardware_of(ROBOT), hardware_of(STATION)), (ROBOT, 10001), (STATION, 40123), 7)
-    length = len(bare) - 14 + len(payload)
-    return Frame(0, bare[:16] + length.to_bytes(2, "big") + bare[18:] + payload)
 
 
 @pytest.fixture
