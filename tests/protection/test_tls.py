@@ -77,6 +77,8 @@ def test_private_keys_are_not_published(tmp_path: Path) -> None:
 def test_a_users_own_keystore_serves_as_it_is(tmp_path: Path) -> None:
     tls.prepare(MTLS, [tls.Party("robot", "robot", "127.0.0.1")], tmp_path / "made")
     own = MTLS.model_copy(update={"keystore": tmp_path / "made" / "keystore"})
+    for name in ("permissions_ca", "ca"):  # TLS has no use for it
+        (tmp_path / "made" / "keystore" / "public" / f"{name}.cert.pem").unlink()
     files = tls.prepare(own, [BOTH], tmp_path).files[BOTH.name]
     assert files["certificate"].parent.name == "robot"
     with pytest.raises(LabError, match=r"station.cert\.pem is missing"):

@@ -44,7 +44,6 @@ class Keystore:
             )
         keystore = cls(root, own=False)
         load_certificate(keystore.identity_ca)
-        load_certificate(keystore.permissions_ca)
         return keystore
 
     @property
