@@ -12,6 +12,7 @@ from comseclab.plan.read import checked_plan
 from comseclab.protection import documents
 from comseclab.protection.authority import Authority, write_certificate, write_key
 from comseclab.protection.levels import LEVELS
+from kept import with_private_key
 
 ATTACKS = {"insider-publish": "station-subscriber", "subscribe-without-right": "robot-publisher"}
 """With the victim that is asked."""
@@ -56,9 +57,9 @@ def attack(folder: Path, stacks: list[str], protection: str, attacks: list[str],
 
 
 def check_that_no_key_stays(folder: Path) -> None:
-    files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    assert [path for path in files if path.name == "governance.p7s"]
-    assert not [path for path in files if b"PRIVATE KEY" in path.read_bytes()]
+    assert [*folder.rglob("evidence/governance.p7s")]
+    assert [*folder.rglob("evidence/wire.pcapng.gz")]
+    assert with_private_key(folder) == []
 
 
 def two_authorities(root: Path) -> Path:

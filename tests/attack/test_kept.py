@@ -1,0 +1,27 @@
+"""A private key that a trial kept would be found, wherever it stands."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from kept import with_private_key
+
+PEM = b"-----BEGIN PRIVATE KEY-----\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("spec.json", b'{"key": "' + PEM + b'"}'),
+        ("wire.pcapng.gz", gzip.compress(bytes(99) + PEM)),
+        ("injected.hex", f"17 {b'harmless'.hex()}\n18 {PEM.hex()}\n".encode()),
+        ("delivered.txt", f"17 3 forged {len(PEM)} {PEM.hex()}\n".encode()),
+    ],
+)
+def test_a_key_is_found(tmp_path: Path, name: str, content: bytes) -> None:
+    path = tmp_path / "evidence" / name
+    path.parent.mkdir()
+    path.write_bytes(content)
+    (tmp_path / "other.hex").write_bytes(b"no digits")
+    assert with_private_key(tmp_path) == [path]
