@@ -18,6 +18,7 @@ PEM = b"-----BEGIN PRIVATE KEY-----\n"
         ("injected.hex", f"17 {b'harmless'.hex()}\n18 {PEM.hex()}\n".encode()),
         ("delivered.txt", f"17 3 forged {len(PEM)} {PEM.hex()}\n".encode()),
     ],
+    ids=["plain", "packed", "sent", "delivered"],
 )
 def test_a_key_is_found(tmp_path: Path, name: str, content: bytes) -> None:
     path = tmp_path / "evidence" / name
