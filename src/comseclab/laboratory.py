@@ -21,7 +21,7 @@ from comseclab.places import native_programs
 from comseclab.plan import Case, Plan, Trials, check_documents, check_installed, expand, stacks
 from comseclab.results import environment
 from comseclab.results.record import TrialRecord
-from comseclab.results.store import RunFolder, write_atomically
+from comseclab.results.store import RunFolder, not_measured, write_atomically
 from comseclab.testbed.capabilities import kernel_netem
 from comseclab.trial.launch import run_trial
 from comseclab.workload.spool import Spools
@@ -58,7 +58,7 @@ def begin(plan: Plan, cases: Sequence[Case], plan_text: str, out: Path) -> Work:
 def reopen(path: Path) -> Work:
     """The work of a run folder that is not finished. Raises LabError when it cannot be taken up."""
     if not (path / "plan.json").is_file():
-        raise LabError(f"{path} is not a run folder", "give one that `comseclab run` made, such as runs/latest")
+        raise not_measured(path)
     run = RunFolder(path.resolve())
     saved = run.read_json("plan.json")
     try:

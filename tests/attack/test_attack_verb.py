@@ -16,9 +16,8 @@ import pytest
 from cli.lab import COMSECLAB, comseclab, footprint, gone, marked, one_line, untouched
 from comseclab.attack.campaign import SIDE_BY_SIDE
 from comseclab.attack.matrix import CellRow, Matrix
-from comseclab.attack.run import PLAN as SAVED
 from comseclab.errors import LabError
-from comseclab.results.store import RunFolder
+from comseclab.results.store import ATTACK_PLAN, RunFolder
 
 ROOT = Path(__file__).parents[2]
 KEY = "0123456789abcdef" * 4
@@ -333,4 +332,4 @@ def test_what_is_required_stays_so_when_all_attacks_are_chosen(place: Path) -> N
 def test_a_run_folder_can_be_repeated(attacked: tuple[subprocess.CompletedProcess[str], Path], place: Path) -> None:
     done = comseclab("attack", attacked[1], "--dry-run", "--repetitions", "2", cwd=place)
     assert "12 cells, 24 trials" in done.stdout
-    assert (attacked[1] / SAVED).is_file()
+    assert (attacked[1] / ATTACK_PLAN).is_file()

@@ -9,6 +9,8 @@ import polars
 import pytest
 from lab import COMSECLAB, RESOLVED_OR_NOT, SMALL_PLAN, comseclab, footprint, one_line
 
+from comseclab.results.store import ATTACK_PLAN
+
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Path:
@@ -76,6 +78,14 @@ def test_a_dry_run_makes_nothing(plan: Path) -> None:
 )
 def test_a_mistake_is_one_line_and_exit_code_2(plan: Path, arguments: list[str], cause: str) -> None:
     assert cause in one_line(comseclab(*arguments, cwd=plan.parent, expect=2))
+
+
+@pytest.mark.parametrize("verb", [["run", "attacks", "--resume"], ["reproduce", "martin2018", "--from", "attacks"]])
+def test_a_run_folder_of_attacks_is_sent_to_their_verb(plan: Path, verb: list[str]) -> None:
+    (plan.parent / "attacks").mkdir()
+    (plan.parent / "attacks" / ATTACK_PLAN).touch()
+    line = one_line(comseclab(*verb, cwd=plan.parent, expect=2))
+    assert line == "comseclab: attacks holds attacks, not measurements (`comseclab attack` takes it)"
 
 
 def test_a_wrong_key_names_the_nearest_one(plan: Path) -> None:

@@ -18,12 +18,10 @@ from comseclab.errors import LabError
 from comseclab.places import native_programs
 from comseclab.plan import Case, Plan, Trials, check_documents, check_installed, expand, stacks
 from comseclab.results import environment
-from comseclab.results.store import RunFolder, write_atomically
+from comseclab.results.store import ATTACK_PLAN, RunFolder, write_atomically
 from comseclab.trial.spec import StreamSpec
 from comseclab.workload.spool import Spools
 
-PLAN = "attack-plan.json"
-"""The plan as understood, with the configurations chosen: what a run is resumed or repeated from."""
 HEADERS_BYTES = 512
 """What a stack may add to a message within its frame."""
 
@@ -71,15 +69,15 @@ def begin(plan: Plan, cases: Sequence[Case], plan_text: str, out: Path) -> Attac
     check_installed([cell.case for cell in made])
     run = RunFolder.create(out, f"{plan.plan.name}-attack")
     write_atomically(run.path / "plan.toml", plan_text)
-    run.write_json(PLAN, {"plan": plan.model_dump(mode="json"), "cases": [case.id for case in cases]})
+    run.write_json(ATTACK_PLAN, {"plan": plan.model_dump(mode="json"), "cases": [case.id for case in cases]})
     return AttackWork(run, plan, made)
 
 
 def saved(path: Path) -> tuple[Plan, list[Case], str]:
     """The plan, configurations and plan text of a run folder. Raises LabError when it is none."""
-    name = next((name for name in (PLAN, "plan.json") if (path / name).is_file()), None)
+    name = next((name for name in (ATTACK_PLAN, "plan.json") if (path / name).is_file()), None)
     if name is None:
-        raise LabError(f"{path} is not a run folder", "give one that `comseclab attack` made, such as runs/latest")
+        raise LabError(f"{path} is not a run folder", "give one that `comseclab attack` made")
     content = RunFolder(path).read_json(name)
     try:
         plan = Plan.model_validate(content["plan"])
@@ -88,14 +86,14 @@ def saved(path: Path) -> tuple[Plan, list[Case], str]:
     kept = set(content["cases"])
     attacked = configurations(plan, expand(plan))
     measured = configurations(plan, [case for case in expand(plan) if case.id in kept])
-    cases = [case for case in attacked if case.id in kept] if name == PLAN else measured
+    cases = [case for case in attacked if case.id in kept] if name == ATTACK_PLAN else measured
     return plan, cases, (path / "plan.toml").read_text()
 
 
 def reopen(path: Path) -> AttackWork:
     """The work of a run folder that is not finished. Raises LabError when it cannot be taken up."""
     path = path.resolve()
-    if not (path / PLAN).is_file():
+    if not (path / ATTACK_PLAN).is_file():
         raise LabError(f"{path} holds no attacks", "give a run folder that `comseclab attack` made")
     plan, cases, _ = saved(path)
     made = cells(plan, cases)

@@ -90,11 +90,11 @@ def _changed(plan: "Plan", attacks: list[str], repetitions: int | None) -> "Plan
 
 
 def _to_resume(path: Path, out: Path) -> Path:
-    from comseclab.attack.run import PLAN
     from comseclab.cli.run import newest_run
     from comseclab.plan import load_plan
+    from comseclab.results.store import ATTACK_PLAN
 
-    return path if path.is_dir() else newest_run(f"{load_plan(path).plan.name}-attack", out, PLAN)
+    return path if path.is_dir() else newest_run(f"{load_plan(path).plan.name}-attack", out, ATTACK_PLAN)
 
 
 def _carry_out(work: "AttackWork", cost: Path | None) -> int:

@@ -16,6 +16,9 @@ from pydantic import ValidationError
 from comseclab.errors import LabError
 from comseclab.results.record import TrialRecord
 
+ATTACK_PLAN = "attack-plan.json"
+"""Of a run folder that holds attacks: the plan as understood, with the configurations chosen."""
+
 
 def write_atomically(path: Path, text: str) -> None:
     """Write `text` under a temporary name, then rename: readers see the old file or the whole new one."""
@@ -57,10 +60,10 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
-        """An existing run folder. Raises LabError when it is none."""
+        """An existing run folder of measurements. Raises LabError when it is none."""
         run = cls(path.resolve())
         if not (run.path / "campaign.json").is_file():
-            raise LabError(f"{path} is not a run folder", "give one that the laboratory made, such as runs/latest")
+            raise not_measured(path)
         return run
 
     @contextmanager
@@ -116,6 +119,13 @@ class RunFolder:
         for folder in (self.path / "trials").iterdir():
             if not (folder / "record.json").is_file():
                 shutil.rmtree(folder)
+
+
+def not_measured(path: Path) -> LabError:
+    """What to tell a user whose folder holds no measurements."""
+    if (path / ATTACK_PLAN).is_file():
+        return LabError(f"{path} holds attacks, not measurements", "`comseclab attack` takes it")
+    return LabError(f"{path} is not a run folder", "give one that `comseclab run` made")
 
 
 def _as_name(plan_name: str) -> str:
