@@ -10,6 +10,7 @@ import pytest
 from lab import COMSECLAB, RESOLVED_OR_NOT, SMALL_PLAN, comseclab, footprint, one_line
 
 from comseclab.results.store import ATTACK_PLAN
+from kept import with_private_key
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_a_campaign_from_plan_to_page(plan: Path) -> None:
     samples = polars.read_parquet(run / "trials" / "*" / "samples.parquet")
     assert samples.height == 4 * 50
     assert not (run / "spools").exists()
-    assert not [path for path in run.rglob("*") if path.is_file() and b"PRIVATE KEY" in path.read_bytes()]
+    assert with_private_key(run.resolve()) == []
     (run / "report.html").unlink()
     comseclab("report", "runs/latest", cwd=plan.parent)
     assert (run / "report.html").stat().st_size > 100_000
