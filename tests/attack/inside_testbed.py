@@ -149,7 +149,6 @@ if __name__ == "__main__":
     attempt("inject fragment", lambda: scene.inject(bytes(fragment)))
     attempt("inject IPv6", lambda: scene.inject(bytes(12) + b"\x86\xdd" + bytes(40)))
     attempt("inject a piece", lambda: scene.inject(bytes(12) + b"\x08\x00" + bytes(10)))
-    attempt("say to a packet socket", lambda: scene.say(scene.packet_socket(), frame_to("192.0.2.1")))
     for name, address in (("nobody's", "10.77.0.9"), ("a closed", attacker.address)):
         spent = scene.budget.frames
         with suppress(OSError):

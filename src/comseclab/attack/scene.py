@@ -102,15 +102,11 @@ class Scene:
         """Send an Ethernet frame from the attacker's host. Its sender's address may be made up, its target's not."""
         fence.check_frame(raw)
         self._account(raw)
-        self._raw = self._raw or self.packet_socket()
+        if self._raw is None:
+            with fence.within(self.attacker):
+                self._raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+                self._raw.bind((self.attacker.interface, 0))
         self._raw.send(raw)
-
-    def packet_socket(self) -> socket.socket:
-        """A raw socket on the attacker's interface, to be closed by who asks for it."""
-        with fence.within(self.attacker):
-            opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-            opened.bind((self.attacker.interface, 0))
-        return opened
 
     def connect(self, address: str, port: int, timeout_s: float = 2.0) -> socket.socket:
         """A TCP connection from the attacker's host.
