@@ -4,6 +4,7 @@ import json
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from comseclab.testbed import network
@@ -30,11 +31,11 @@ def reaches(host: Host, other: Host) -> bool:
     with receiver, sender:
         receiver.bind((other.address, 0))
         receiver.settimeout(0.5)
-        sender.sendto(b"here", receiver.getsockname())
-        try:
-            return receiver.recv(16) == b"here"
-        except TimeoutError:
-            return False
+        for _ in range(3):  # a port of a bridge takes a moment to forward
+            sender.sendto(b"here", receiver.getsockname())
+            with suppress(TimeoutError):
+                return receiver.recv(4) == b"here"
+    return False
 
 
 if __name__ == "__main__":
