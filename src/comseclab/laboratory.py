@@ -98,13 +98,14 @@ def choose_backend(plan: Plan) -> Literal["kernel", "switch"]:
 
 
 def _describe(work: Work, trials: Trials, native: Path) -> None:
-    """Write `campaign.json` and `environment.json`, once: a resumed campaign keeps the first ones."""
+    """Write `campaign.json` and `environment.json`, once: a resumed campaign keeps the first, and must fit them."""
+    versions = {name: stack.version() for name, stack in stacks(work.cases).items()}
     if (work.run.path / "campaign.json").exists():
+        environment.check_unchanged(work.run.read_json("environment.json"), versions)
         return
     described = [_case(case, trials) for case in work.cases]
     comparison, deadline = work.plan.comparison, work.plan.deadline
     limit = deadline and {"limit_ns": round(deadline.latency_ms * 1e6), "allowed_share": deadline.max_miss}
-    versions = {name: stack.version() for name, stack in stacks(work.cases).items()}
     work.run.write_json("environment.json", environment.describe(versions, native) | {"link_backend": trials.backend})
     work.run.write_json(
         "campaign.json",

@@ -129,9 +129,11 @@ def carry_out(work: AttackWork, watcher: Watcher) -> dict[str, Judged]:
 
 
 def _describe(work: AttackWork, native: Path) -> None:
-    """Write `environment.json`, once: a resumed run keeps the first."""
-    if not (work.run.path / "environment.json").exists():
-        versions = {name: stack.version() for name, stack in stacks([cell.case for cell in work.cells]).items()}
+    """Write `environment.json`, once: a resumed run keeps the first, and must fit it."""
+    versions = {name: stack.version() for name, stack in stacks([cell.case for cell in work.cells]).items()}
+    if (work.run.path / "environment.json").exists():
+        environment.check_unchanged(work.run.read_json("environment.json"), versions)
+    else:
         work.run.write_json("environment.json", environment.describe(versions, native))
 
 

@@ -4,9 +4,12 @@ import json
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from comseclab.errors import LabError
 
 SYSCTLS = (
     "net/core/rmem_max", "net/core/wmem_max", "net/core/rmem_default", "net/core/wmem_default",
@@ -25,13 +28,10 @@ def read_line(path: str) -> str | None:
 
 def describe(middleware_versions: dict[str, str | None], native: Path) -> dict[str, Any]:
     """A JSON object: machine, kernel, clock, versions, sysctls. Holds no host name and no user name."""
-    cpu = dict(
-        line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines() if ":" in line
-    )
-    names = {key.strip(): value.strip() for key, value in cpu.items()}
+    names = _cpu()
     return {
         "machine": {
-            "cpu": names.get("model name", platform.machine()),
+            "cpu": names["model name"],
             "cpus": os.cpu_count(),
             "usable_cpus": sorted(os.sched_getaffinity(0)),
             "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
@@ -47,6 +47,26 @@ def describe(middleware_versions: dict[str, str | None], native: Path) -> dict[s
         "sysctls": {name.replace("/", "."): read_line(f"/proc/sys/{name}") for name in SYSCTLS},
         "load_before": os.getloadavg()[0],
     }
+
+
+def check_unchanged(saved: Mapping[str, Any], middleware_versions: Mapping[str, str | None]) -> None:
+    """Raises LabError where what a run began with, its `environment.json`, is not what is here: trials would not match.
+
+    Of it these count: CPU, kernel, and the versions of the stacks.
+    """
+    then = {"CPU": saved["machine"]["cpu"], "kernel": saved["system"]["kernel"], **saved["middleware"]}
+    now = {"CPU": _cpu()["model name"], "kernel": platform.release(), **middleware_versions}
+    for what in then.keys() & now.keys():
+        if then[what] != now[what]:
+            cause = f"the run began with {what} {then[what]}, and here is {now[what]}"
+            raise LabError(cause, "begin a new run, or go on where it began")
+
+
+def _cpu() -> dict[str, str]:
+    """What the kernel says of the first CPU; with a model name in any case."""
+    first = Path("/proc/cpuinfo").read_text().split("\n\n")[0]
+    pairs = (line.split(":", 1) for line in first.splitlines() if ":" in line)
+    return {"model name": platform.machine()} | {key.strip(): value.strip() for key, value in pairs}
 
 
 def calibration(native: Path) -> dict[str, Any]:

@@ -64,9 +64,10 @@ class Process(ABC):
     def complain(self) -> None:
         """Raise ProgramFailedError if the process has ended or reported a fatal error."""
         if self.ended:
-            raise ProgramFailedError(f"{self.name} {self._obituary()}")
+            raise ProgramFailedError(f"{self.name} {self.obituary()}")
 
-    def _obituary(self) -> str:
+    def obituary(self) -> str:
+        """How it ended, and what it said last."""
         code = self._process.wait()
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         last = self.log.read_text(errors="replace").strip().splitlines()[-1:]

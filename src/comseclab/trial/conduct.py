@@ -1,6 +1,7 @@
 """One trial, from empty namespaces to a closed record. Runs in the trial's own process."""
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -201,8 +202,11 @@ class Trial:
             program.send({"command": "stop"})
         for program in self.programs():
             code = program.end(CLOSE_TIMEOUT_S)
-            closed = program.of("closed") if code == 0 else []
-            self.found.reasons += validity.judge_closing(program.name, closed[-1] if closed else None)
+            if code in (0, -signal.SIGKILL):
+                closed = program.of("closed") if code == 0 else []
+                self.found.reasons += validity.judge_closing(program.name, closed[-1] if closed else None)
+            else:
+                self.found.reasons.append(f"{program.name} {program.obituary()}")
         self.services.stop()
 
 

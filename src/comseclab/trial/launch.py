@@ -21,6 +21,7 @@ from types import FrameType
 
 from comseclab.errors import LabError
 from comseclab.results.record import StreamRecord, TrialRecord
+from comseclab.results.store import write_atomically
 from comseclab.testbed import clean
 from comseclab.testbed.lock import machine_lock
 from comseclab.trial.spec import TrialSpec
@@ -155,7 +156,7 @@ def _broken(spec: TrialSpec, record: Path, started: str, code: int, log: Path) -
             for stream in spec.streams
         ],
     )
-    record.write_text(broken.model_dump_json(indent=1))
+    write_atomically(record, broken.model_dump_json(indent=1))
     return broken
 
 
