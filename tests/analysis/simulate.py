@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from comseclab.results.record import HostCounters, LinkMeasured, ProcessUse, StreamRecord, TrialRecord
 from comseclab.results.samples import RECEIPT, SEND, join
 from comseclab.testbed.profile import LinkProfile
+from comseclab.trial.spec import Factors, ProtectionSpec, StreamSpec, TrialSpec
+
+LINK = LinkProfile(name="ethernet", rate_bps=1_000_000_000)
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,10 @@ class Arm:
     wire_bytes: int = 9_500
     pattern: str = "stream"
     invalid_pairs: frozenset[int] = frozenset()
+    unconnected_pairs: frozenset[int] = frozenset()
+    """In these nothing is sent, and the trial is valid."""
+    blocked_pairs: frozenset[int] = frozenset()
+    """In these the sender is blocked half-way through the last round, and cut off."""
 
 
 @dataclass(frozen=True)
@@ -66,26 +74,58 @@ def write_run(folder: Path, run: Run) -> Path:
                 number += 1
                 scale = np.exp(shared + random.normal(0, arm.trial_spread))
                 tables = [samples(random, run, arm, stream, arm.median_ns * scale) for stream in run.streams]
-                write_trial(folder, record(run, arm, number, pair, valid), pa.concat_tables(tables))
+                table = _begun(run, arm, pair, pa.concat_tables(tables))
+                write_trial(folder, record(run, arm, number, pair, valid), table, run.rounds)
     return folder
 
 
-def write_trial(folder: Path, closed: TrialRecord, table: pa.Table) -> None:
+def _begun(run: Run, arm: Arm, pair: int, table: pa.Table) -> pa.Table:
+    """What of the trial is left if its sender was kept from sending."""
+    if pair in arm.unconnected_pairs:
+        return table.slice(0, 0)
+    if pair not in arm.blocked_pairs:
+        return table
+    never = pc.and_(pc.equal(table["round"], run.rounds - 1), pc.greater_equal(table["index"], run.messages // 2))
+    return table.filter(pc.invert(never))
+
+
+def write_trial(folder: Path, closed: TrialRecord, table: pa.Table, rounds: int = 1) -> None:
     trial = folder / "trials" / f"{closed.number:04d}-{closed.case}"
     trial.mkdir()
+    (trial / "spec.json").write_text(_spec(closed, rounds).model_dump_json())
     pq.write_table(table, trial / "samples.parquet")
     (trial / "record.json").write_text(closed.model_dump_json())
 
 
+def _spec(closed: TrialRecord, rounds: int) -> TrialSpec:
+    """Whole, as the report reads it too; the analysis needs the rounds and the readers alone."""
+    streams = [
+        StreamSpec(
+            id=stream.id, topic=stream.topic, type="sensor_msgs/msg/LaserScan", writer_host="robot",
+            reader_hosts=["station"] * stream.readers, spool=Path("spool"), spool_sha256="5f3c" * 16,
+            messages=stream.sent // rounds, max_size=9_000, rate_hz=40.0,
+        )
+        for stream in closed.streams
+    ]  # fmt: skip
+    factors = Factors(
+        middleware="fastdds", reliability="best-effort", protection="none", link="ethernet", workload="scan",
+        codec="cdr", pattern="stream", settings="default",
+    )  # fmt: skip
+    return TrialSpec(
+        number=closed.number, pair=closed.pair, factors=factors, hosts=["robot", "station"], link=LINK,
+        backend="switch", protection=ProtectionSpec(name="none", base="none"), streams=streams, types={},
+        seed=closed.number, nonce="0123456789abcdef", rounds=rounds, round_s=2.0, native=Path("bin"),
+    )  # fmt: skip
+
+
 def campaign(run: Run) -> dict[str, Any]:
-    link = LinkProfile(name="ethernet", rate_bps=1_000_000_000).model_dump()
     streams = [
         {"id": stream, "topic": topic, "type": "sensor_msgs/msg/LaserScan", "max_size": run.size,
          "rate_hz": run.rate_hz, "messages": run.messages}
         for stream, topic in run.streams.items()
     ]  # fmt: skip
     cases = [
-        {"id": arm.id, "baseline": arm.baseline, "link": link, "streams": streams, "factors": {
+        {"id": arm.id, "baseline": arm.baseline, "link": LINK.model_dump(), "streams": streams, "factors": {
             "middleware": "fastdds", "reliability": "best-effort", "protection": arm.protection, "link": "ethernet",
             "workload": "scan", "codec": "cdr", "pattern": arm.pattern, "settings": "default"}}
         for arm in run.arms
@@ -130,14 +170,17 @@ def _round(
 def record(run: Run, arm: Arm, number: int, pair: int, valid: bool) -> TrialRecord:
     """A closed trial's record, with every quantity the summary takes from there."""
     sent = run.messages * run.rounds
+    connected = pair not in arm.unconnected_pairs
+    processes = [ProcessUse(name="publisher", host="robot", user_s=arm.cpu_s, system_s=arm.cpu_s,
+                            pss_bytes=10_000_000, run_delay_s=0.0, cpus=[0])]  # fmt: skip
     return TrialRecord(
         number=number, case=arm.id, pair=pair, status="valid" if valid else "invalid",
-        reasons=[] if valid else ["the switch was late"], started_at="2026-01-01T00:00:00Z", window_s=10.0,
+        reasons=[] if valid else ["the switch was late"], started_at="2026-01-01T00:00:00Z",
+        outcomes=[] if connected else ["no connection in 15 s"], window_s=10.0 if connected else 0.0,
         streams=[StreamRecord(id=stream, topic=topic, readers=1, matched=1, sent=sent, match_ns=50_000_000)
                  for stream, topic in run.streams.items()],
         links=[LinkMeasured(sender="robot", receiver="station", sent=100, received=99, duplicated=1, reordered=0,
                             delay_ns={"mean": 3e5, "p50": 3e5})],
         counters={"robot": HostCounters(tx_bytes=arm.wire_bytes * sent, tx_frames=7 * sent, rx_bytes=0, rx_frames=0)},
-        processes=[ProcessUse(name="publisher", host="robot", user_s=arm.cpu_s, system_s=arm.cpu_s,
-                              pss_bytes=10_000_000, run_delay_s=0.0, cpus=[0])],
+        processes=processes if connected else [],
     )  # fmt: skip

@@ -78,6 +78,42 @@ def test_the_verdict_on_a_deadline_decides_the_exit_code(tmp_path, verdict, code
     )
 
 
+@pytest.mark.parametrize("pattern", ["stream", "echo"])
+@pytest.mark.parametrize("connected", [0, 2])
+def test_a_trial_that_never_connected_has_lost_all_it_should_have_sent(tmp_path, connected, pattern):
+    arm = Arm("dead", "tls", "plain", pattern=pattern, unconnected_pairs=frozenset(range(connected, 6)))
+    run = Run([Arm("plain", "none", pattern=pattern), arm], pairs=6, rounds=2, deadline={"limit_ns": 10_000_000})
+    found = analyse(write_run(tmp_path / "run", run))
+    (plain, row), dead = found.summary.cases, (6 - connected) * 2 * 360
+    assert (row.trials, row.sent, row.not_taken, row.lost) == (6, 6 * 2 * 360, dead, dead)
+    assert row.loss == pytest.approx(1 - connected / 6)
+    assert (row.deadline.missed, row.deadline.trials, row.deadline.verdict) == (dead, 6, "missed")
+    assert plain.deadline.missed == 0
+    assert exit_code([row]) == 1
+    assert (row.loss_aware_ns.n, row.loss_aware_ns.p50) == (row.sent, "lost")
+    assert row.loss_difference.estimate == pytest.approx(row.loss)
+    assert (row.ratio_to_baseline.verdict, row.ratio_to_baseline.lost_pairs) == ("lost", 6 - connected)
+    assert [point.loss for point in found.charts.cases[1].trials] == [0.0] * connected + [1.0] * (6 - connected)
+    assert row.cpu_core_share == ({"robot": pytest.approx(0.1)} if connected else {})
+    assert row.cpu_core_share_by_process == ({"robot/publisher": pytest.approx(0.1)} if connected else {})
+    assert row.pss_bytes == ({"robot": 10_000_000} if connected else {})
+
+
+def test_what_a_blocked_sender_never_began_is_lost(tmp_path):
+    """Of the second round's 400 messages, the last 200 in each of five trials; of an echo the number is not fixed."""
+    blocked = {"blocked_pairs": frozenset(range(5))}
+    arms = [Arm("plain", "none"), Arm("slow", "tls", "plain", **blocked), Arm("echo", "tls", pattern="echo", **blocked)]
+    run = Run(arms, pairs=5, rounds=2, deadline={"limit_ns": 10_000_000, "allowed_share": 0.01})
+    folder = write_run(tmp_path / "run", run)
+    found = {row.case: row for row in analyse(folder).summary.cases}
+    row, echo = found["slow"], found["echo"]
+    assert (row.sent, row.not_taken, row.lost) == (5 * 720, 5 * 200, 5 * 200)
+    assert (row.deadline.missed, row.deadline.verdict) == (5 * 200, "missed")
+    assert row.loss_difference.estimate == pytest.approx(200 / 720)
+    assert row.loss_difference.low > 0
+    assert (echo.sent, echo.not_taken, echo.lost) == (5 * 520, 0, 0)
+
+
 def test_identical_arms_are_not_told_apart(tmp_path):
     twin = Arm("twin", "tls", "plain", trial_spread=0.01)
     found = rows(tmp_path, Arm("plain", "none", trial_spread=0.01), twin, pairs=10)["twin"]
@@ -189,6 +225,12 @@ def test_damage_is_one_line(tmp_path):
     with pytest.raises(LabError, match="cannot be read"):
         analyse(folder)
     cut.write_bytes(whole)
+    spec = next(folder.glob("trials/*/spec.json"))
+    whole = spec.read_text()
+    spec.write_text("{}")
+    with pytest.raises(LabError, match=r"spec\.json cannot be read"):
+        analyse(folder)
+    spec.write_text(whole)
     campaign = json.loads((folder / "campaign.json").read_text())
     del campaign["cases"][0]["streams"][0]["rate_hz"]
     (folder / "campaign.json").write_text(json.dumps(campaign))

@@ -30,8 +30,8 @@ def trial(sends, receipts, readers):
     return numpy_columns(join([sent], [received], {0: readers}))
 
 
-def counted(sends, receipts, readers=(0,), messages=10, warm_up=0.0, rate_hz=100.0):
-    return count(trial(sends, receipts, readers), messages, warm_up, rate_hz)
+def counted(sends, receipts, readers=(0,), messages=10, warm_up=0.0, rate_hz=100.0, times=0, closed_loop=False):
+    return count(trial(sends, receipts, readers), messages, warm_up, rate_hz, times, closed_loop)
 
 
 def test_known_answers():
@@ -50,6 +50,21 @@ def test_known_answers():
     assert found.offered_hz == pytest.approx(100)
     assert found.achieved_hz == pytest.approx(100)
     assert found.throughput_bps == pytest.approx(4 * 8000 / 0.035)
+
+
+def test_what_was_never_begun_counts_as_sent_not_taken_and_lost():
+    """Two rounds of ten, the first two of each dropped, for two readers; the second round was cut off after four."""
+    sends = [(number, index, 1000 * number + index) for number in (0, 1) for index in range(10 if number == 0 else 4)]
+    receipts = [(reader, number, index, begin + 1) for number, index, begin in sends for reader in (0, 1)]
+    schedule = {"readers": (0, 1), "warm_up": 0.2, "times": 4}
+    found = counted([*sends], [*receipts, receipts[-1]], **schedule)
+    assert (found.sent, found.not_taken, found.lost, found.duplicated) == (32, 12, 12, 1)
+    assert len(found.arrived) == len(found.latency) == 20
+    echo = counted(sends, receipts, **schedule, closed_loop=True)
+    assert (echo.sent, echo.not_taken, echo.lost) == (20, 0, 0), "a closed loop has no fixed number"
+    for closed_loop in (False, True):
+        none = counted([], [], **schedule, closed_loop=closed_loop)
+        assert (none.sent, none.not_taken, none.lost, none.duplicated) == (32, 32, 32, 0)
 
 
 def test_warm_up_is_dropped_from_every_round():
@@ -124,7 +139,7 @@ def test_every_message_is_accounted_for(seed, loss, duplicates, refused, message
     run = Run([], messages=messages, rounds=2)
     arm = replace(Arm("a", "none"), loss=loss, duplicates=duplicates, refused=refused)
     columns = numpy_columns(samples(random, run, arm, 0, 300_000))
-    found = count(columns, messages, 0.1, run.rate_hz)
+    found = count(columns, messages, 0.1, run.rate_hz, run.rounds)
     assert found.sent == 2 * (messages - -(-messages // 10))
     assert found.lost + len(found.latency) == found.sent == len(found.arrived)
     assert found.not_taken <= found.lost

@@ -1,7 +1,7 @@
 """From a run folder to its summary and its charts' data, in one pass over the samples, a trial at a time."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from comseclab.analysis.charts import CaseCharts, ChartData, ecdf, outliers
 from comseclab.analysis.machine import Wire, cpu_by_host, cpu_by_process, handshake_ns, links, pss_by_host, wire
 from comseclab.analysis.pool import Pool
 from comseclab.analysis.quantiles import box, describe, describe_loss_aware, loss_aware_median
-from comseclab.analysis.reading import Campaign, Case, Stream, read_campaign, read_samples
-from comseclab.analysis.samples import count
+from comseclab.analysis.reading import Campaign, Case, Stream, read_campaign, read_samples, read_times
+from comseclab.analysis.samples import Counted, count
 from comseclab.analysis.summary import Breakdown, InvalidTrial, Row, Summary
 from comseclab.results.record import TrialRecord
 from comseclab.results.store import RunFolder
@@ -71,10 +71,15 @@ def analyse(path: Path) -> Analysis:
 def trial_medians(trial: Path, streams: Sequence[Stream], echo: bool, warm_up: float) -> dict[int, float]:
     """Per stream the exact loss-aware median latency of one trial, ns: what the stopping rule looks at."""
     medians = {}
-    for stream, columns in read_samples(trial, streams):
-        counted = count(columns, stream.messages, warm_up, stream.rate_hz)
+    for stream, counted in _counted(trial, streams, echo, warm_up):
         medians[stream.id] = loss_aware_median(counted.latency, counted.sent) / (2 if echo else 1)
     return medians
+
+
+def _counted(trial: Path, streams: Sequence[Stream], echo: bool, warm_up: float) -> Iterator[tuple[Stream, Counted]]:
+    times = read_times(trial)
+    for stream, columns in read_samples(trial, streams):
+        yield stream, count(columns, stream.messages, warm_up, stream.rate_hz, times[stream.id], closed_loop=echo)
 
 
 def _settled(row: Row) -> bool:
@@ -89,8 +94,9 @@ def _take_in(run: RunFolder, campaign: Campaign, case: Case, records: Sequence[T
     bins = max(10, BINS_OVER_TIME // max(len(valid), 1))
     pools = {stream.id: Pool(case.echo, limit, bins) for stream in case.streams}
     for record in valid:
-        for stream, columns in read_samples(run.trial(record.number, case.id), case.streams):
-            pools[stream.id].add(record, count(columns, stream.messages, campaign.warm_up, stream.rate_hz))
+        trial = run.trial(record.number, case.id)
+        for stream, counted in _counted(trial, case.streams, case.echo, campaign.warm_up):
+            pools[stream.id].add(record, counted)
     return CaseResult(case, valid, [record for record in mine if record.status == "invalid"], pools, wire(valid))
 
 

@@ -29,7 +29,10 @@ class Outliers(Part):
 
 
 class OverTime(Part):
-    """Latency over time, in bins; each keeps its smallest and largest value (null: nothing arrived) and its losses."""
+    """Latency over time, in bins; each keeps its smallest and largest value (null: nothing arrived) and its losses.
+
+    A message never begun has no time, so it is not among these losses.
+    """
 
     trial: list[int] = Field(default_factory=list, description="its number")
     time_s: list[float] = Field(default_factory=list, description="begin of the bin since the round's first message")

@@ -34,10 +34,11 @@ def handshake_ns(records: Sequence[TrialRecord], stream: int) -> float | None:
 
 def cpu_by_process(records: Sequence[TrialRecord]) -> dict[str, float]:
     """User and system time over the window, by "host/process"; a process missing from a trial was idle in it."""
+    measured = _measured(records)
     return _mean_sums(
         ((f"{process.host}/{process.name}", (process.user_s + process.system_s) / record.window_s)
-         for record in records if record.window_s > 0 for process in record.processes),
-        len(records),
+         for record in measured for process in record.processes),
+        len(measured),
     )  # fmt: skip
 
 
@@ -48,8 +49,14 @@ def cpu_by_host(records: Sequence[TrialRecord]) -> dict[str, float]:
 
 def pss_by_host(records: Sequence[TrialRecord]) -> dict[str, float]:
     """Proportional set size, bytes, of all processes of a host."""
-    memory = ((process.host, float(process.pss_bytes)) for record in records for process in record.processes)
-    return _mean_sums(memory, len(records))
+    measured = _measured(records)
+    memory = ((process.host, float(process.pss_bytes)) for record in measured for process in record.processes)
+    return _mean_sums(memory, len(measured))
+
+
+def _measured(records: Sequence[TrialRecord]) -> list[TrialRecord]:
+    """Those whose processes were looked at: a trial that never connected has no window, and no use to average."""
+    return [record for record in records if record.window_s > 0]
 
 
 def links(records: Sequence[TrialRecord]) -> list[LinkPoint]:

@@ -1,5 +1,6 @@
 """Reading a run folder: the only file access of the analysis. Layout: docs/formats.md."""
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -92,6 +93,19 @@ def read_samples(trial: Path, streams: Sequence[Stream]) -> Iterator[tuple[Strea
     for stream in streams:
         part = table if len(streams) == 1 else table.filter(pc.equal(table["stream"], stream.id))
         yield stream, numpy_columns(part)
+
+
+def read_times(trial: Path) -> dict[int, int]:
+    """How many times each message of a stream is scheduled in a trial, by stream: rounds x readers.
+
+    Raises LabError when `spec.json` is damaged.
+    """
+    path = trial / "spec.json"
+    try:
+        spec = json.loads(path.read_text())
+        return {stream["id"]: spec["rounds"] * len(stream["reader_hosts"]) for stream in spec["streams"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LabError(f"{path} cannot be read: {error}", "remove that trial's folder and resume the run") from None
 
 
 def numpy_columns(table: pa.Table) -> Columns:

@@ -43,25 +43,32 @@ class Counted:
     throughput_bps: float | None
 
 
-def count(columns: Columns, messages: int, warm_up: float, rate_hz: float) -> Counted:
+def count(
+    columns: Columns, messages: int, warm_up: float, rate_hz: float, times: int, closed_loop: bool = False
+) -> Counted:
     """Drop the first `warm_up` share of each round's `messages` by index, and count the rest.
 
+    Each message is scheduled `times` times: rounds x readers. What was scheduled but never begun, as there was no
+    connection or publishing was blocked, counts as sent, not taken and lost: it must not look better than what was
+    tried. A closed loop begins as many as its replies let it, so there the schedule counts only if nothing was begun.
     Lost: no receipt by the end, whether the middleware took it or not. Late: arrived more than one mean period
     (1 / rate_hz) after it was begun. Foreign: a receipt without a send of this trial, one with another nonce among
     them; as its index cannot be trusted, warm-up does not matter. Reordered: see `reordered`.
     """
-    warm = columns["was_sent"] & (columns["index"] >= ceil(warm_up * messages - 1e-9))
+    dropped = ceil(warm_up * messages - 1e-9)
+    warm = columns["was_sent"] & (columns["index"] >= dropped)
     first = warm & (columns["copy"] == 0)
     rows = _select(columns, first, ("reader", "round", "taken", "has_arrived", "intended_ns", "begin_ns"))
     came = _select(columns, first & columns["has_arrived"], RECEIVED)
     arrived = rows["has_arrived"]
     latency = _span(came, "begin_ns", "done_ns")
-    sent = len(arrived)
+    begun = len(arrived)
+    sent = begun if closed_loop and begun else max(begun, (messages - dropped) * times)
     return Counted(
         sent=sent,
         not_taken=sent - int(np.count_nonzero(rows["taken"])),
         lost=sent - len(latency),
-        duplicated=int(np.count_nonzero(warm)) - sent,
+        duplicated=int(np.count_nonzero(warm)) - begun,
         reordered=reordered(_place(came), came["order"], came["reader"]),
         late=int(np.count_nonzero(latency > 1e9 / rate_hz)) if rate_hz > 0 else 0,
         foreign=int(np.count_nonzero(columns["has_arrived"] & ~columns["was_sent"])),

@@ -137,8 +137,10 @@ class Row(Part):
     invalid: int
     outcomes: dict[str, int] = Field(description="overload, no connection ...: in how many trials")
 
-    sent: int = Field(description="messages offered to the middleware after warm-up, once per reader")
-    not_taken: int = Field(description="those the middleware did not take; they count as lost too")
+    sent: int = Field(
+        description="messages scheduled after warm-up, once per reader, begun or not; of echo those begun, if any"
+    )
+    not_taken: int = Field(description="those never begun or that the middleware did not take; they count as lost too")
     lost: int = Field(description="never arrived by the end of the drain time")
     loss: float | None = Field(description="lost / sent")
     duplicated: int = Field(description="further copies of a message that arrived")
