@@ -10,7 +10,7 @@ import pytest
 from comseclab.literature import checks, conclusions
 from comseclab.literature.checks import Check, decide
 from comseclab.literature.conclusions import CRITERIA
-from comseclab.literature.evidence import FromStudy, Range
+from comseclab.literature.evidence import UNKNOWN, FromStudy, Range
 from comseclab.literature.study import Key, Published, Study
 
 A, B = ("be", "localhost", "scan"), ("be-crypto", "localhost", "scan")
@@ -118,7 +118,18 @@ def test_gap(near: Range, far: Range, shrinks: bool | None) -> None:
     found = checks.gap_shrinks(Known(ratios={(A, B): near, (c, d): far}), (A, B), (c, d))
     assert found
     assert found.holds is shrinks
-    assert checks.gap_shrinks(Known(ratios={(A, B): LOST, (c, d): far}), (A, B), (c, d)) is None
+    for lost in (LOST, Range(0, 0)):
+        assert checks.gap_shrinks(Known(ratios={(A, B): lost, (c, d): far}), (A, B), (c, d)) is None
+        assert checks.gap_shrinks(Known(ratios={(A, B): near, (c, d): lost}), (A, B), (c, d)) is None
+    both_lost = Known(losses={A: Range(1, 1), B: Range(1, 1)}, ratios={(c, d): far})
+    assert checks.gap_shrinks(both_lost, (A, B), (c, d)) is None
+    for unresolved in (UNKNOWN, Range(100, math.inf), Range(0, 1)):
+        open_gap = checks.gap_shrinks(Known(ratios={(A, B): unresolved, (c, d): far}), (A, B), (c, d))
+        assert open_gap
+        assert open_gap.holds is None
+    half_measured = checks.gap_shrinks(Known(losses={A: Range(0, 0)}, ratios={(c, d): far}), (A, B), (c, d))
+    assert half_measured
+    assert half_measured.holds is None
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,22 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from made_up import Behaviour, write_study
 
 from comseclab.errors import LabError
-from comseclab.literature import differences, selection, tables
+from comseclab.literature import differences, figures, selection, tables
 from comseclab.literature.cells import FACTORS, Cells
-from comseclab.literature.page import Findings
+from comseclab.literature.evidence import UNKNOWN, FromTrials
+from comseclab.literature.page import Findings, sentences
 from comseclab.literature.reproduction import findings, said
 from comseclab.literature.study import Key, Study
 from comseclab.report import run as runs
+from comseclab.report.arms import Arm
+from comseclab.report.charts.base import Canvas
 
 
 def of(study: Study, run: Path) -> Findings:
@@ -72,6 +76,103 @@ def test_other_behaviour_changes_verdicts_and_is_explained(study: Study, tmp_pat
     explained = {one.key for reason in differences.reasons(found.cells, found.deviations)
                  for one in reason.deviations if "Nagle" in reason.text}  # fmt: skip
     assert explained == {key for key in apart if key[0] == "ros" and apart[key][0] == "latency"}
+
+
+def varied(found: Findings, key: Key, losses: list[float], mean_ns: float | None) -> Findings:
+    """The same findings, but for one cell: its trials' losses and its mean latency; None: nothing arrived."""
+    arm = found.cells.arms[key]
+    like = arm.charts.trials[0]
+    points = [like.model_copy(update={"pair": pair, "loss": loss} | ({} if mean_ns else {"median_ns": None}))
+              for pair, loss in enumerate(losses)]  # fmt: skip
+    latency = arm.row.latency_ns.model_copy(update={"mean": mean_ns}) if arm.row.latency_ns and mean_ns else None
+    changed = {"loss": sum(losses) / len(losses), "trials": len(losses), "latency_ns": latency}
+    charts = arm.charts.model_copy(update={"trials": points} | ({} if mean_ns else {"box": None}))
+    arms = dict(found.cells.arms) | {key: replace(arm, row=arm.row.model_copy(update=changed), charts=charts)}
+    cells = Cells(found.cells.study, arms)
+    return Findings(cells, found.judged, differences.deviations(cells))
+
+
+@pytest.mark.parametrize(
+    ("losses", "times", "said_of_it"),
+    [([0.0, 0.1], 1.9, "agrees"), ([0.0, 0.11], 1.0, "not resolved"), ([0.0], 1.0, "not resolved"),
+     ([0.0, 0.0], None, "not resolved"), ([0.11, 0.2], 1.0, "loss"), ([0.0, 0.0], 2.1, "latency"),
+     ([0.0, 0.5], 0.4, "latency")],
+)  # fmt: skip
+def test_a_cell_agrees_only_where_all_its_trials_do(
+    study: Study, page: Path, losses: list[float], times: float | None, said_of_it: str
+) -> None:
+    key = ("re", "wifi", "scan")
+    published = study.published[key]
+    assert published.loss == 0.0
+    assert published.mean_ns
+    found = varied(of(study, page.parent), key, losses, times and times * published.mean_ns)
+    deviating = {one.key: one.quantity for one in found.deviations}
+    agreeing = key in differences.agreeing(found.cells)
+    assert deviating.get(key, "agrees" if agreeing else "not resolved") == said_of_it
+    assert not (agreeing and key in deviating)
+
+
+def counted(found: Findings, run: Path) -> str:
+    """The sentence that counts agreement."""
+    told = next(one for one in sentences(found, runs.read(run)) if one["mark"] == "≈")
+    return told["before"] + told["key"] + told["after"]
+
+
+def test_what_is_in_between_is_counted_apart(study: Study, tmp_path: Path) -> None:
+    run = write_study(tmp_path / "run", lambda key, seen: seen if key[1:] == ("localhost", "scan") else None)
+    found = of(study, run)
+    assert counted(found, run) == "Of 9 cells measured, 9 agree with the published figures."
+    apart = varied(found, ("be", "localhost", "scan"), [0.0, 1.0], study.published["be", "localhost", "scan"].mean_ns)
+    apart = varied(apart, ("ros", "localhost", "scan"), [1.0, 1.0], None)
+    assert counted(apart, run) == (
+        "Of 9 cells measured, 7 agree with the published figures; 1 differ in loss, 1 is not resolved."
+    )
+
+
+def test_what_was_lost_entirely_agrees_with_what_was(study: Study, page: Path) -> None:
+    found = of(study, page.parent)
+    key = ("ice", "localhost", "points")
+    assert study.published[key].mean_ns is None
+    assert key in differences.agreeing(found.cells)
+
+
+def test_nothing_arrived_is_a_loss_not_a_gap(study: Study, page: Path) -> None:
+    key = ("re", "wifi", "scan")
+    found = varied(of(study, page.parent), key, [1.0, 1.0], None)
+    cells = found.cells
+    line = [one.id for one in cells.configurations].index("re")
+    table = {one.name: one.lines[line].cells[2] for one in tables.build(cells)}
+    latency, loss = table["table-1"], table["table-4"]
+    assert (latency.ours, latency.note) == (tables.NOT_AVAILABLE, "100 % lost")
+    assert loss.ours == "100.00"
+    drawing = next(one for one in figures.drawings(cells) if one.name == "figure-5")
+    assert f"{cells.name(key)}: 100 % lost." in figures.describe(cells, drawing)
+    drawn = json.dumps(figures.draw(cells, drawing, Canvas.wide()), ensure_ascii=False)
+    assert f"{cells.name(key)}\\n100 % lost" in drawn
+    assert next(one.figures for one in found.deviations if one.key == key) == "0 % → 100 % lost"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "word"), [("no connection in 15 s", "no connection"), ("back-pressure: 27 were refused", "refused")]
+)
+def test_a_cell_that_took_nothing_says_why(study: Study, page: Path, outcome: str, word: str) -> None:
+    arm = of(study, page.parent).cells.arms["re", "wifi", "scan"]
+    untaken = arm.row.model_copy(update={"not_taken": arm.row.sent, "outcomes": {outcome: arm.row.trials}})
+    assert tables.unable(replace(arm, row=untaken)) == word
+
+
+def test_a_pair_that_is_not_there_leaves_the_ratio_open(study: Study, page: Path) -> None:
+    cells = of(study, page.parent).cells
+    base, cell = ("re", "wifi", "scan"), ("ros", "wifi", "scan")
+    for kept in ({0}, set()):
+        arms = {base: only_pairs(cells.arms[base], {0, 1}), cell: only_pairs(cells.arms[cell], kept | {2})}
+        assert FromTrials(arms).ratio(base, cell) == UNKNOWN
+    assert FromTrials({base: cells.arms[base]}).ratio(base, cell) is None
+
+
+def only_pairs(arm: Arm, pairs: set[int]) -> Arm:
+    trials = [trial for trial in arm.charts.trials if trial.pair in pairs]
+    return replace(arm, charts=arm.charts.model_copy(update={"trials": trials}))
 
 
 def test_cells_that_are_not_in_the_run_are_not_measured(study: Study, tmp_path: Path) -> None:

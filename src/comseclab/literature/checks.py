@@ -132,20 +132,32 @@ def _of_ratio(
     evidence: Evidence, base: Key, cell: Key, asks: str, holds: Callable[[Range], bool | None]
 ) -> Check | None:
     ratio = evidence.ratio(base, cell)
-    if ratio is None and evidence.loss(base) and evidence.loss(cell):
+    if ratio is None and _measured(evidence, base, cell):
         return None
     return Check((base, cell), asks, holds(ratio) if ratio else None, ratio_text(ratio))
 
 
 def gap_shrinks(evidence: Evidence, near: tuple[Key, Key], far: tuple[Key, Key]) -> Check | None:
-    """The second ratio (base, cell) is below the first; None where a cell lost its stream."""
+    """The second ratio (base, cell) is below the first; None where a cell lost its stream.
+
+    Not resolved where one did so at times only: a gap that is 0 or infinite in some trials has no size.
+    """
     first, second = evidence.ratio(*near), evidence.ratio(*far)
-    if any(ratio is not None and not 0 < ratio.low <= ratio.high < math.inf for ratio in (first, second)):
+    if _lost(evidence, near, first) or _lost(evidence, far, second):
         return None
     holds = None
-    if first and second:
+    if first and second and all(ratio.low > 0 and ratio.high < math.inf for ratio in (first, second)):
         holds = True if second.high < first.low else False if second.low >= first.high else None
     return Check((*near, *far), "gap shrinks", holds, f"{ratio_text(first)} → {ratio_text(second)}")
+
+
+def _lost(evidence: Evidence, pair: tuple[Key, Key], ratio: Range | None) -> bool:
+    """Whether one of the pair, or both, lost the stream in every trial."""
+    return _measured(evidence, *pair) if ratio is None else math.isinf(ratio.low) or ratio.high == 0
+
+
+def _measured(evidence: Evidence, *cells: Key) -> bool:
+    return all(evidence.loss(cell) for cell in cells)
 
 
 def same_loss(evidence: Evidence, base: Key, cell: Key) -> Check:

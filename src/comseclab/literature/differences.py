@@ -40,6 +40,25 @@ def deviations(cells: Cells) -> list[Deviation]:
     return [found for key in cells.study.published if (found := _loss(cells, key) or _latency(cells, key))]
 
 
+def agreeing(cells: Cells) -> list[Key]:
+    """The cells of the study where every trial's loss and the mean latency are near the published ones.
+
+    What neither deviates nor agrees is not resolved: trials on both sides of the bound, a single trial, or a mean
+    latency on one side only.
+    """
+    return [key for key in cells.study.published if _agrees(cells, key)]
+
+
+def _agrees(cells: Cells, key: Key) -> bool:
+    published, ours, arm = cells.study.published[key], FromTrials(cells.arms).loss(key), cells.measured(key)
+    if ours is None or arm is None:
+        return False
+    times = times_published(cells, key)
+    neither = published.mean_ns is None and arm.row.latency_ns is None
+    same_loss = published.loss - LOSS_APART <= ours.low and ours.high <= published.loss + LOSS_APART
+    return same_loss and (neither if times is None else near(times))
+
+
 def _loss(cells: Cells, key: Key) -> Deviation | None:
     published, ours = cells.study.published[key].loss, FromTrials(cells.arms).loss(key)
     if ours is None:
@@ -55,10 +74,15 @@ def _loss(cells: Cells, key: Key) -> Deviation | None:
 
 def _latency(cells: Cells, key: Key) -> Deviation | None:
     times, published = times_published(cells, key), cells.study.published[key].mean_ns
-    if times is None or published is None or 1 / TIMES_APART <= times <= TIMES_APART:
+    if times is None or published is None or near(times):
         return None
     figures = f"{units.duration(published)} → {units.duration(published * times)}"
     return Deviation(key, "latency", "more" if times > 1 else "less", figures)
+
+
+def near(times: float) -> bool:
+    """Whether a latency this many times the published one counts as the same."""
+    return 1 / TIMES_APART <= times <= TIMES_APART
 
 
 def times_published(cells: Cells, key: Key) -> float | None:

@@ -100,12 +100,14 @@ class FromTrials:
 
     def ratio(self, base: Key, cell: Key) -> Range | None:
         below, above = self._medians(base), self._medians(cell)
-        pairs = sorted(below.keys() & above.keys())
-        ratios = compare.pair_ratios([below[pair] for pair in pairs], [above[pair] for pair in pairs])
-        if not pairs or np.isnan(ratios).all():
+        if not below or not above:
             return None
+        pairs = sorted(below.keys() & above.keys())
         if len(pairs) < 2:
             return UNKNOWN
+        ratios = compare.pair_ratios([below[pair] for pair in pairs], [above[pair] for pair in pairs])
+        if np.isnan(ratios).all():
+            return None
         if np.isinf(ratios).all() or (ratios == 0).all():
             return Range(float(ratios[0]), float(ratios[0]))
         found = compare.ratio_interval(ratios, compare.FIXED)

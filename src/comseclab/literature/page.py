@@ -90,8 +90,11 @@ def sentences(found: Findings, data: RunData) -> Iterator[dict[str, str]]:
     told = ", ".join(f"{counted[said]} {said}" for said in MARKS if counted[said])
     yield {"mark": "Σ", "kind": "", "key": told, "before": f"Of its {len(found.judged)} conclusions: ", "after": "."}
     apart = Counter(one.quantity for one in found.deviations)
-    agree = found.compared - len(found.deviations)
-    rest = ", ".join(f"{number} differ in {quantity}" for quantity, number in sorted(apart.items()))
+    agree = len(differences.agreeing(found.cells))
+    others = [f"{number} differ in {quantity}" for quantity, number in sorted(apart.items())]
+    if between := found.compared - agree - len(found.deviations):
+        others.append(f"{between} {'are' if between > 1 else 'is'} not resolved")
+    rest = ", ".join(others)
     yield {
         "mark": "≈", "kind": "", "before": f"Of {found.compared} cells measured, ",
         "key": f"{agree} agree", "after": f" with the published figures{'; ' if rest else ''}{rest}.",

@@ -111,6 +111,7 @@ def as_plain(found: Findings, data: RunData) -> dict[str, Any]:
             }
             for one in found.judged
         ],
+        "agreeing": differences.agreeing(found.cells),
         "differences": [
             {
                 "text": reason.text,

@@ -11,7 +11,7 @@ import numpy as np
 from comseclab.analysis import compare
 from comseclab.analysis.summary import LossAwareNs
 from comseclab.literature.cells import Cells
-from comseclab.literature.differences import TIMES_APART, times_published
+from comseclab.literature.differences import near, times_published
 from comseclab.literature.study import Key, Published
 from comseclab.report import units
 from comseclab.report.arms import Arm
@@ -119,7 +119,7 @@ def _published(cell: Published | None) -> str:
 def _apart(cells: Cells, key: Key) -> str:
     """`0.2× the published mean`, where that is worth a look."""
     times = times_published(cells, key)
-    if times is None or 1 / TIMES_APART <= times <= TIMES_APART:
+    if times is None or near(times):
         return ""
     return f"{units.digits(times, 2)}× the published mean"
 
@@ -160,13 +160,13 @@ def unable(arm: Arm) -> str:
     """Why the cell could not carry its stream; empty where it could.
 
     `overload`: the stream is more than the link's rate, or trials could not send it as fast as it comes. `refused`: the
-    stack took no message at all, such as ones above its limit.
+    stack took no message at all, such as ones above its limit. `no connection`: there was nobody to take one.
     """
     row = arm.row
     link_bps = row.link.get("rate_bps") or float("inf")
     offered_bps = 8 * row.max_size * (row.offered_hz or 0)
     if row.sent and row.not_taken == row.sent:
-        return "refused"
+        return "no connection" if any(text.startswith("no connection") for text in row.outcomes) else "refused"
     signs = ("overload", "back-pressure", "publishing is blocked")
     return "overload" if offered_bps > link_bps or any(text.startswith(signs) for text in row.outcomes) else ""
 
