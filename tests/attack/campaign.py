@@ -25,7 +25,7 @@ def run_cells(
 ) -> Cells:
     """Run each attack on each protection, with all controls, and judge. Those on `none` are among the cells.
 
-    About 6 s a trial, four at a time on two processors. `out`: where the run folder stays; none: nothing stays.
+    About 6 s a trial, eight at a time on two processors. `out`: where the run folder stays; none: nothing stays.
     """
     content: dict[str, Any] = {
         "plan": {"name": "cells"},

@@ -59,7 +59,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the plan and the transport it names."""
     folder = tmp_path_factory.mktemp("attack")
     source = Path(__file__).parent / "transports" / "claims.cpp"
-    flags = ["-std=c++20", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-Wno-subobject-linkage"]
+    flags = ["-std=c++20", "-O0", "-fPIC", "-shared", "-fvisibility=hidden", "-Wno-subobject-linkage"]
     built = [
         "c++",
         *flags,
@@ -224,15 +224,8 @@ def test_attacks_cut_off_in_any_way_go_on(place: Path, tmp_path: Path) -> None:
     kept = {path: path.read_bytes() for path in run.glob("trials/*/record.json")}
     assert 0 < len(kept) == len(list((run / "trials").iterdir())) < number
 
-    process = start(place / "claims.toml", "--resume")
-    wait_for(unclosed, process)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(15) == 128 + signal.SIGTERM
-    assert gone(before)
-    assert {path.parent for path in kept} == set((run / "trials").iterdir())
-
     described = (run / "environment.json").read_bytes()
-    process = start(run, "--resume")
+    process = start(place / "claims.toml", "--resume")
     wait_for(unclosed, process)
     with pytest.raises(LabError, match="worked on by another laboratory"), RunFolder(run).claimed():
         pass
@@ -269,7 +262,6 @@ def test_attacks_cut_off_in_any_way_go_on(place: Path, tmp_path: Path) -> None:
         (["claims.toml", "--resume", "--attack", "modify"], "leave --only, --attack"),
         (["claims.toml", "--resume", "--out", "elsewhere"], "no run claims-attack"),
         (["claims.toml", "--out", "claims.toml"], "claims.toml"),
-        (["claims.toml", "--cost", "."], "summary.json"),
         (["claims.toml", "--attack", "modify,replays"], 'did you mean "replay"'),
         ([".", "--dry-run"], "not a run folder"),
     ],

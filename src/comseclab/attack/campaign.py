@@ -20,7 +20,7 @@ from comseclab.plan import Trials
 from comseclab.results.store import RunFolder
 from comseclab.trial.launch import terminate_as_exception
 
-SIDE_BY_SIDE = min(3 * (os.cpu_count() or 1), 16)
+SIDE_BY_SIDE = min(4 * (os.cpu_count() or 1), 16)
 """A trial under attack mostly waits: it takes 8 s, 1.5 s of a CPU, and a third of a gigabyte."""
 BEFORE_S, ROUND_S = 0.8, 2.8
 """The genuine stream is alone, then under attack for as long as that lasts, and alone again for what is left."""

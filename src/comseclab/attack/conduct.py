@@ -35,6 +35,7 @@ KEEP_MORE = 1024
 ROGUE_TIMEOUT_S = 5.0
 """For a node of the attacker to open, and again to find whom it attacks. Most that hold no right never do."""
 CLOSE_TIMEOUT_S = 5.0
+REFUSED_TIMEOUT_S = 0.5
 LOOK_EVERY_S = 0.05
 
 
@@ -222,7 +223,9 @@ class AttackedTrial(Trial):
         for program in programs:
             program.send({"command": "stop"})
         for program in programs:
-            program.end(CLOSE_TIMEOUT_S)
+            # A node of the attacker's that never opened, for it was refused, has nothing to write.
+            waits = program in self.programs() or program.of("opened")
+            program.end(CLOSE_TIMEOUT_S if waits else REFUSED_TIMEOUT_S)
         with suppress(ProgramFailedError):
             self.services.stop()
 
