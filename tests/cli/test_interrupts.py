@@ -15,6 +15,7 @@ from lab import COMSECLAB, RESOLVED_OR_NOT, SMALL_PLAN, comseclab, footprint, go
 
 from comseclab.errors import LabError
 from comseclab.results.store import RunFolder
+from comseclab.testbed.lock import machine_lock
 
 
 @pytest.fixture
@@ -54,6 +55,20 @@ def test_an_interrupted_run_goes_on(
     comseclab("run", "small.toml", "--resume", cwd=tmp_path, expect=RESOLVED_OR_NOT)
     assert all(path.read_bytes() == content for path, content in kept.items())
     assert all(row["trials"] == 2 for row in json.loads((run / "summary.json").read_text())["cases"])
+
+
+def test_a_laboratory_that_waits_is_terminated_and_leaves_nothing(
+    before: dict[str, set[str]], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    with machine_lock():
+        lab = request.getfixturevalue("lab")
+        while not list(tmp_path.glob("runs/*-small/spools/*")):
+            assert lab.poll() is None, "it does not wait"
+            time.sleep(0.02)
+        lab.terminate()
+        assert lab.wait(10) == 128 + signal.SIGTERM
+    assert gone(before)
+    assert not list(tmp_path.glob("runs/*-small/spools"))
 
 
 def test_a_killed_laboratory_takes_its_trial_along_and_clean_finds_the_rest(

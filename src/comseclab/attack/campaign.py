@@ -18,7 +18,7 @@ from comseclab.attack.verdict import Judged, judge
 from comseclab.errors import LabError
 from comseclab.plan import Trials
 from comseclab.results.store import RunFolder
-from comseclab.trial.launch import terminate_as_exception
+from comseclab.signals import terminate_as_exception
 
 SIDE_BY_SIDE = min(4 * (os.cpu_count() or 1), 16)
 """A trial under attack mostly waits: it takes 8 s, 1.5 s of a CPU, and a third of a gigabyte."""

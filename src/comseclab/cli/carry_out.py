@@ -27,7 +27,7 @@ def measure(work: laboratory.Work, again: str) -> None:
     try:
         with CampaignProgress(console) as progress:
             laboratory.measure(work, progress, preparing)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):
         console.print(f"interrupted; continue with: {again}")
         raise
     except LabError as error:

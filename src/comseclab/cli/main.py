@@ -9,6 +9,7 @@ import typer
 
 from comseclab.cli import attack, build, clean, demo, doctor, report, reproduce, run
 from comseclab.errors import LabError
+from comseclab.signals import terminate_as_exception
 
 EXIT_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -65,7 +66,8 @@ def test() -> None:
 def main() -> None:
     """Run the command line. A mistake in options is answered by typer; every other one here, by one line."""
     try:
-        app()
+        with terminate_as_exception():
+            app()
     except LabError as error:
         fail(str(error))
     except KeyboardInterrupt:

@@ -13,15 +13,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 
 from comseclab.errors import LabError
 from comseclab.results.record import StreamRecord, TrialRecord
 from comseclab.results.store import write_atomically
+from comseclab.signals import terminate_as_exception
 from comseclab.testbed import clean
 from comseclab.testbed.lock import machine_lock
 from comseclab.trial.spec import TrialSpec
@@ -164,20 +163,3 @@ def last_words(log: Path) -> str:
     """The last line of a log, at most 300 characters."""
     lines = log.read_text(errors="replace").strip().splitlines()
     return lines[-1][:300] if lines else "none"
-
-
-@contextmanager
-def terminate_as_exception() -> Iterator[None]:
-    """Turn SIGTERM into SystemExit while a trial runs, unless the program has its own way with it."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
-        yield
-        return
-
-    def leave(number: int, _frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
