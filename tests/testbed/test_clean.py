@@ -1,6 +1,8 @@
 import json
 import os
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,4 +82,31 @@ def test_a_note_cut_off_in_writing_is_removed(notes: Path) -> None:
     notes.mkdir()
     (notes / "1.part").write_text('{"laboratory": {"pi')
     assert clean.clean() == []
+    assert not notes.exists()
+
+
+PROGRAM = """
+import sys, time
+from pathlib import Path
+from comseclab.signals import terminate_as_exception
+from comseclab.testbed import clean
+clean.notes = lambda: Path(sys.argv[1])
+with terminate_as_exception(), clean.scratch() as folder:
+    (folder / "key").touch()
+    print(folder, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_temporary_folder_ends_with_its_program_or_is_found(notes: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-c", PROGRAM, notes]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as program:
+        assert program.stdout is not None
+        folder = Path(program.stdout.readline().strip())
+        assert (folder / "key").is_file()
+        program.send_signal(number)
+    if number == signal.SIGKILL:
+        assert f"temporary folder {folder}" in clean.clean()
+    assert not folder.exists()
     assert not notes.exists()

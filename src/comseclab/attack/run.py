@@ -2,7 +2,6 @@
 
 import shlex
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from comseclab.places import native_programs
 from comseclab.plan import Case, Plan, Trials, check_documents, check_installed, expand, stacks
 from comseclab.results import environment
 from comseclab.results.store import ATTACK_PLAN, RunFolder, write_atomically
+from comseclab.testbed import clean
 from comseclab.trial.spec import StreamSpec
 from comseclab.workload.spool import Spools
 
@@ -161,8 +161,8 @@ def _trials(plan: Plan, spools: Path, native: Path) -> Trials:
 
 def attacked(plan: Plan, cell: Cell) -> StreamSpec:
     """The stream that is attacked in a cell. Raises LabError where its source cannot be read."""
-    with tempfile.TemporaryDirectory(prefix="comseclab-") as folder:
-        trials = _trials(plan, Path(folder), native_programs())
+    with clean.scratch() as folder:
+        trials = _trials(plan, folder, native_programs())
         return trials.spec(cell.case, number=0, pair=0, seed=0, nonce="0" * 16).streams[0]
 
 

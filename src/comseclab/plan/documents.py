@@ -1,13 +1,11 @@
 """A user's own documents, tried before any trial begins."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from comseclab.plan.cases import Case
 from comseclab.plan.schema import Plan
 from comseclab.plan.trials import Trials
-from comseclab.testbed import network
+from comseclab.testbed import clean, network
 from comseclab.trial import nodes
 from comseclab.workload.source import Source
 from comseclab.workload.spool import CODECS, Spool, Spools
@@ -19,8 +17,7 @@ def check_documents(plan: Plan, cases: Sequence[Case]) -> None:
     All that this makes is gone when it returns. Raises LabError, naming file and remedy, where they cannot serve.
     """
     for case in _differing(cases):
-        with TemporaryDirectory(prefix="comseclab-") as made:
-            folder = Path(made)
+        with clean.scratch() as folder:
             trials = Trials(plan, _NoMessages(folder), "switch", folder)
             spec = trials.spec(case, number=0, pair=0, seed=0, nonce="0" * 16)
             placed = nodes.place_nodes(spec, network.hosts_of(spec.hosts))

@@ -1,8 +1,8 @@
 """What a killed laboratory leaves, and its removal.
 
 Namespaces, devices, processes and keys of a trial end with its first process, which ends with the laboratory. What can
-stay is the folder of a trial that was not closed. Each running trial is therefore written down in a file of its own;
-a record whose laboratory no longer lives (same process id *and* start time) shows what to remove.
+stay is the folder of a trial that was not closed, or a temporary one. Each is therefore written down in a file of its
+own; a record whose laboratory no longer lives (same process id *and* start time) shows what to remove.
 """
 
 import json
@@ -14,12 +14,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
 
 from comseclab.errors import LabError
 
 
 def notes() -> Path:
-    """Where this user's running trials are written down."""
+    """Where this user's running trials and temporary folders are written down."""
     return Path(f"/tmp/comseclab-{os.geteuid()}")
 
 
@@ -44,7 +45,7 @@ class Note:
 
 @contextmanager
 def noted(folder: Path) -> Iterator[Note]:
-    """Have a trial written down for the block; begin it before the trial has anything."""
+    """Have a folder written down for the block, of a trial before it has anything."""
     place = notes()
     path = place / f"{os.getpid()}-{threading.get_ident()}.json"
     try:
@@ -53,6 +54,13 @@ def noted(folder: Path) -> Iterator[Note]:
         path.unlink(missing_ok=True)
         with suppress(OSError):  # another trial of this user is still written down
             place.rmdir()
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A temporary folder, gone after the block; what a kill leaves of it, `clean` finds."""
+    with TemporaryDirectory(prefix="comseclab-") as made, noted(Path(made)):
+        yield Path(made)
 
 
 def _write_down(place: Path, path: Path, folder: Path) -> Note:
@@ -80,7 +88,8 @@ def clean() -> list[str]:
             removed.append(f"process {trial['pid']} of a trial")
         if folder.is_dir() and not (folder / "record.json").exists():
             shutil.rmtree(folder)
-            removed.append(f"unfinished trial {folder}")
+            kind = "temporary folder" if folder.parent == Path(gettempdir()) else "unfinished trial"
+            removed.append(f"{kind} {folder}")
         note.unlink()
         removed.append(f"note {note}")
     for part in place.glob("*.part"):  # cut off while it was written
