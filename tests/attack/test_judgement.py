@@ -8,7 +8,7 @@ import pytest
 from comseclab.attack.base import Attack, Effect
 from comseclab.attack.registry import ATTACKS
 from comseclab.attack.spec import AttackRecord, Phase, Seen
-from comseclab.attack.verdict import Judged, Verdict, judge
+from comseclab.attack.verdict import RECORDS_LOST, Judged, Verdict, judge
 
 WHOLE = Phase(sent=48, delivered=48)
 GONE = Phase(sent=48, delivered=3)
@@ -225,6 +225,16 @@ def test_a_crash_stands_in_the_text_and_is_never_stopped(attack: str) -> None:
     found = verdict(ATTACKS[attack], [NOTHING, seen(crashed=CRASH)], [FORGED])
     assert found.verdict is Verdict.DISRUPTED
     assert found.text.endswith("station-subscriber ended with SIGSEGV")
+
+
+def test_a_crash_that_took_the_records_along_claims_nothing_of_the_stream() -> None:
+    nothing = Phase(sent=0, delivered=0)
+    found = verdict(PUBLISH, [seen(crashed=CRASH, before=nothing, during=nothing, after=nothing)], [FORGED])
+    assert (found.verdict, found.text, found.harm) == (
+        Verdict.DISRUPTED,
+        f"{RECORDS_LOST}; station-subscriber ended with SIGSEGV",
+        {},
+    )
 
 
 def test_a_crash_in_one_repetition_is_told_beside_the_success_of_another() -> None:

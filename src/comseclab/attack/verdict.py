@@ -26,6 +26,7 @@ class Verdict(StrEnum):
 
 
 IDLE = "the attacker found nothing to act on"
+RECORDS_LOST = "what was sent and delivered is not known"
 ORDER = (Effect.SUCCEEDED, Effect.DETECTED, Effect.DISRUPTED, Effect.NOTHING)
 """Where repetitions differ, the first of these that any of them shows is the cell's."""
 
@@ -87,8 +88,11 @@ def _outcomes(attack: Attack, trials: Sequence[AttackRecord]) -> list[Outcome]:
 def outcome_of(attack: Attack, seen: Seen) -> Outcome:
     """What a valid trial shows: as the attack judges it, but for a crash, which is never nothing."""
     outcome = attack.judge(seen)
-    crashed_only = seen.crashed and outcome.effect is Effect.NOTHING
-    return replace(outcome, effect=Effect.DISRUPTED) if crashed_only else outcome
+    if not seen.crashed or outcome.effect is not Effect.NOTHING:
+        return outcome
+    if not seen.before.sent:
+        return Outcome(Effect.DISRUPTED, RECORDS_LOST)
+    return replace(outcome, effect=Effect.DISRUPTED)
 
 
 def _crashes(trials: Sequence[AttackRecord]) -> list[str]:
