@@ -20,6 +20,7 @@ from comseclab.plan.read import checked_plan
 from comseclab.protection import documents
 from comseclab.protection.keystore import Keystore, load_certificate
 from comseclab.protection.levels import LEVELS
+from kept import with_private_key
 
 OF_INSIDERS = ["insider-publish", "self-signed-permissions", "subscribe-without-right"]
 WITH_RIGHTS_ALONE = "self-signed-permissions"
@@ -125,7 +126,7 @@ def test_the_users_authority_issues_insiders_of_ice_and_zenoh(keystore: Path, tm
     for path in shown:
         load_certificate(path).verify_directly_issued_by(load_certificate(keystore / "public" / "ca.cert.pem"))
     assert contents(keystore) == before, "the user's keystore stays as it was"
-    assert not [path for path, content in contents(work.run.path).items() if b"PRIVATE KEY" in content]
+    assert with_private_key(work.run.path) == []
 
 
 @pytest.mark.parametrize("verb", ["run", "attack"])
