@@ -162,6 +162,21 @@ def test_two_cases_share_the_same_spool(tmp_path: Path) -> None:
     assert {spec.backend for spec in specs if spec.factors.link == "wifi"} == {"kernel"}
 
 
+def test_a_drain_leaves_time_to_repair_what_a_link_loses(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        '[plan]\nname = "drain"\nduration_s = 0.1\n[[workloads.tiny.streams]]\nopaque_bytes = 24\nrate_hz = 10.0\n'
+        '[factors]\nmiddleware = ["fastdds", "zenoh"]\nreliability = ["best-effort", "reliable"]\nworkload = "tiny"\n'
+        'link = ["localhost", "ethernet", "wifi", "corrupt-1"]\nprotection = "none"\n'
+    )
+    plan = load_plan(path)
+    trials = Trials(plan, Spools(tmp_path / "spools"), "switch", tmp_path)
+    specs = [trials.spec(case, number=1, pair=0, seed=1, nonce="0" * 16) for case in expand(plan)]
+    longer = {(one.factors.middleware, one.factors.link, one.factors.reliability) for one in specs if one.drain_s > 1}
+    assert longer == {("fastdds", "wifi", "reliable"), ("fastdds", "corrupt-1", "reliable")}
+    assert {one.drain_s for one in specs} == {1.0, 4.0}
+
+
 def test_echo_with_several_readers_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(

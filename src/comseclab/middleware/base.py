@@ -87,6 +87,9 @@ class Middleware(ABC):
     reliabilities: tuple[str, ...]
     patterns: tuple[str, ...] = ("stream", "echo")
     settings: Mapping[str, Setting]
+    repair_s: float = 0.0
+    """How long a reliable writer may leave its readers without knowing what they miss, where that is longer than the
+    usual drain."""
 
     def version(self) -> str | None:
         """The installed version, or None where the stack is missing."""

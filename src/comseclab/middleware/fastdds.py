@@ -26,6 +26,7 @@ class FastDds(DdsStack):
     library = "libcomseclab-fastdds.so"
     packages = ("libfastrtps-dev", "nlohmann-json3-dev")
     settings = SETTINGS
+    repair_s = 3.0  # the period of its heartbeats
 
     def refuse(self, factors: Factors, settings: Mapping[str, Any]) -> str | None:
         if refusal := super().refuse(factors, settings):

@@ -41,6 +41,12 @@ class Case:
     def middleware(self) -> Middleware:
         return stack(self.factors.middleware, self.own_transport)
 
+    @property
+    def repair_s(self) -> float:
+        """What a drain lasts longer, so that losses which a reliable stream would repair are not counted as lost."""
+        loses = self.link.loss or self.link.corrupt
+        return self.middleware.repair_s if loses and self.factors.reliability == "reliable" else 0.0
+
 
 def expand(plan: Plan) -> list[Case]:
     """The cases of all matrices, in order, without repeats.
@@ -108,7 +114,7 @@ def check_installed(cases: Sequence[Case]) -> None:
 def expected_seconds(plan: Plan, cases: Sequence[Case]) -> tuple[float, float]:
     """How long the campaign takes if every comparison stops at its fewest pairs, and at its most."""
     rounds = plan.plan.rounds * plan.plan.duration_s + (plan.plan.rounds - 1) * plan.plan.pause_s
-    once = len(cases) * (rounds + plan.plan.drain_s + TRIAL_OVERHEAD_S)
+    once = len(cases) * (rounds + plan.plan.drain_s + TRIAL_OVERHEAD_S) + sum(case.repair_s for case in cases)
     return plan.stop.min_pairs * once, plan.stop.max_pairs * once
 
 

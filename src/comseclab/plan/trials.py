@@ -48,7 +48,7 @@ class Trials:
             rounds=about.rounds,
             pause_s=about.pause_s,
             round_s=about.duration_s,
-            drain_s=about.drain_s,
+            drain_s=about.drain_s + case.repair_s,
             capture=about.capture,
             native=self.native,
         )
