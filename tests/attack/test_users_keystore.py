@@ -122,7 +122,7 @@ def test_the_users_authority_issues_insiders_of_ice_and_zenoh(keystore: Path, tm
     for found in judged.values():
         assert (found.verdict, found.control_succeeded) == (Verdict.SUCCEEDED, 1), found.text
     shown = list(work.run.path.glob("trials/*/evidence/attacker-*.cert.pem"))
-    assert len(shown) == 4
+    assert len(shown) >= 4  # more where a trial was repeated
     for path in shown:
         load_certificate(path).verify_directly_issued_by(load_certificate(keystore / "public" / "ca.cert.pem"))
     assert contents(keystore) == before, "the user's keystore stays as it was"

@@ -90,8 +90,8 @@ def untouched(cwd: Path) -> dict[str, set[str]]:
 
 
 def gone(before: dict[str, set[str]]) -> bool:
-    """Whether everything the laboratory made is gone, within a few seconds."""
-    for _ in range(100):
+    """Whether everything the laboratory made is gone, within 20 s."""
+    for _ in range(400):
         if footprint() == before:
             return True
         time.sleep(0.05)

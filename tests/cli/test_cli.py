@@ -42,8 +42,9 @@ def test_a_campaign_from_plan_to_page(plan: Path) -> None:
     assert [row["factors"]["protection"] for row in summary["cases"]] == ["none", "payload-encrypt"]
     assert all(row["trials"] == 2 and row["sent"] == 2 * 45 for row in summary["cases"])
     assert summary["cases"][1]["ratio_to_baseline"]["pairs"] == 2
-    samples = polars.read_parquet(run / "trials" / "*" / "samples.parquet")
-    assert samples.height == 4 * 50
+    trials = list((run / "trials").iterdir())
+    assert len(trials) >= 4  # more where one had to be repeated
+    assert polars.read_parquet(run / "trials" / "*" / "samples.parquet").height == len(trials) * 50
     assert not (run / "spools").exists()
     assert with_private_key(run.resolve()) == []
     (run / "report.html").unlink()

@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 GUEST = Path(__file__).with_name("guest.py")
 MEMORY_MB = 384
 CONTAINED = ["setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child"]
 """A guest is several processes: in a PID namespace they all end with the first, and that with this process."""
+HALTING_S = 5.0
 if os.geteuid() != 0:
     CONTAINED.append("--map-root-user")
 
@@ -44,15 +47,28 @@ def run(
             env=os.environ | {"TMPDIR": memory_folder(folder)},
         )
         try:
-            guest.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            raise RuntimeError(f"guest still running after {timeout_s} s:\n{report(folder)}") from None
+            if not _ended(guest, folder / "exit", timeout_s):
+                raise RuntimeError(f"guest still running after {timeout_s} s:\n{report(folder)}")
         finally:
             guest.kill()
             guest.wait()
     if not (folder / "exit").exists() or (folder / "exit").read_text() != "0":
         raise RuntimeError(report(folder))
     return (folder / "output").read_text()
+
+
+def _ended(guest: subprocess.Popen[bytes], code: Path, timeout_s: float) -> bool:
+    """Wait until the guest has ended, or for a moment after it has said its exit code: some hang when they halt."""
+    deadline_s = time.monotonic() + timeout_s
+    while guest.poll() is None:
+        if time.monotonic() > deadline_s:
+            return False
+        if code.exists() and code.read_text():
+            with suppress(subprocess.TimeoutExpired):
+                guest.wait(HALTING_S)
+            return True
+        time.sleep(0.1)
+    return True
 
 
 def memory_folder(otherwise: Path) -> str:
