@@ -10,9 +10,9 @@ from pathlib import Path
 
 GUEST = Path(__file__).with_name("guest.py")
 MEMORY_MB = 384
+HALTING_S = 5.0
 CONTAINED = ["setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child"]
 """A guest is several processes: in a PID namespace they all end with the first, and that with this process."""
-HALTING_S = 5.0
 if os.geteuid() != 0:
     CONTAINED.append("--map-root-user")
 
