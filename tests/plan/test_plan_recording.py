@@ -14,15 +14,22 @@ from comseclab.workload.spool import Spools
 
 ROS2 = get_typestore(Stores.ROS2_HUMBLE)
 TWIST = "geometry_msgs/msg/Twist"
+TOPICS = "/arm/cmd/vel, /arm/cmd_vel, /chatter, /cmd_vel, odd name"
 
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
-    """Commands on /cmd_vel and /arm/cmd_vel, text on /chatter, and a name ROS 2 does not know."""
+    """Commands on /cmd_vel and two topics below /arm, text on /chatter, and a name ROS 2 does not know."""
     vector = ROS2.types["geometry_msgs/msg/Vector3"](1.0, 2.0, 3.0)
     twist = bytes(ROS2.serialize_cdr(ROS2.types[TWIST](vector, vector), TWIST))
     text = bytes(ROS2.serialize_cdr(ROS2.types["std_msgs/msg/String"]("hello"), "std_msgs/msg/String"))
-    topics = {"/cmd_vel": TWIST, "/arm/cmd_vel": TWIST, "/chatter": "std_msgs/msg/String", "odd name": TWIST}
+    topics = {
+        "/cmd_vel": TWIST,
+        "/arm/cmd_vel": TWIST,
+        "/arm/cmd/vel": TWIST,
+        "/chatter": "std_msgs/msg/String",
+        "odd name": TWIST,
+    }
     with Writer(tmp_path / "my drive", version=9, storage_plugin=StoragePlugin.MCAP) as bag:
         for topic, kind in topics.items():
             connection = bag.add_connection(topic, kind, typestore=ROS2)
@@ -57,6 +64,13 @@ def test_each_topic_becomes_a_workload(recording: Path) -> None:
     assert len(only(plan, expand(plan), ["workload=cmd-vel"])) == 6
 
 
+def test_topics_with_similar_names_stay_apart(recording: Path) -> None:
+    topics = ["/arm/cmd_vel", "/arm/cmd/vel", "/cmd_vel"]
+    plan = with_recording(load_plan(shipped_plan("demo")), recording, topics, each_topic=True)
+    sent = {name: [stream.topic for stream in workload.streams] for name, workload in plan.workloads.items()}
+    assert sent == {"arm-cmd-vel": ["/arm/cmd_vel"], "arm-cmd-vel-2": ["/arm/cmd/vel"], "cmd-vel": ["/cmd_vel"]}
+
+
 def test_a_plan_with_a_recording_survives_json(recording: Path) -> None:
     plan = with_recording(load_plan(shipped_plan("demo")), recording, ["/cmd_vel"])
     assert Plan.model_validate(json.loads(plan.model_dump_json())) == plan
@@ -65,8 +79,8 @@ def test_a_plan_with_a_recording_survives_json(recording: Path) -> None:
 @pytest.mark.parametrize(
     ("topics", "said"),
     [
-        ([], "recording my drive has several topics (choose with --topic: /arm/cmd_vel, /chatter, /cmd_vel, odd name)"),
-        (["/scan"], "recording my drive has no messages on /scan (it has /arm/cmd_vel, /chatter, /cmd_vel, odd name)"),
+        ([], f"recording my drive has several topics (choose with --topic: {TOPICS})"),
+        (["/scan"], f"recording my drive has no messages on /scan (it has {TOPICS})"),
         (["/chatter"], "type std_msgs/msg/String has no room for a message's identity"),
         (["odd name"], 'recording my drive: "odd name" is no ROS topic'),
     ],

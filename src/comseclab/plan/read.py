@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def with_recording(plan: Plan, file: Path, topics: Sequence[str] = (), *, each_t
     streams = [Stream(recording=file.resolve(), topic=topic, writer=robot, readers=[station]) for topic in chosen]
     check_streams(streams, plan.hosts.names, f"recording {file.name}")
     if each_topic:
-        workloads = {_level_name(topic): [stream] for topic, stream in zip(chosen, streams, strict=True)}
+        workloads = dict(zip(_level_names(chosen), ([stream] for stream in streams), strict=True))
     else:
         workloads = {_level_name(file.stem): streams}
     named = {name: Workload(streams=group) for name, group in workloads.items()}
@@ -97,6 +98,16 @@ def _place(location: Sequence[int | str]) -> str:
         elif names:
             place = f"[[{'.'.join(names)}]] {part + 1}"
     return place or "the plan"
+
+
+def _level_names(topics: Sequence[str]) -> list[str]:
+    """A level's name for each topic; one that is taken gets a number, as `/cmd/vel` and `/cmd_vel` are both cmd-vel."""
+    names: list[str] = []
+    for topic in topics:
+        name = _level_name(topic)
+        numbered = (f"{name}-{number}" for number in count(2))
+        names.append(name if name not in names else next(one for one in numbered if one not in names))
+    return names
 
 
 def _level_name(text: str) -> str:
