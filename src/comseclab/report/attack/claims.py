@@ -34,7 +34,7 @@ LOOKS = {
     Standing.OPEN: Look(
         "?",
         "the documents claim it, but the positive control failed, the attacker found nothing to act on, the stream was "
-        "lost instead, or no trial was valid",
+        "lost or a victim crashed instead, or no trial was valid",
     ),
     Standing.NOT_CLAIMED: Look("·", "no document claims that the attack is stopped"),
     Standing.UNKNOWN: Look("○", "the laboratory knows no document that speaks of the protection or the attack"),
@@ -106,24 +106,27 @@ def standing(cell: CellRow) -> Standing | None:
         return Standing.UNKNOWN
     if not tested <= set(claimed):
         return Standing.NOT_CLAIMED
+    if cell.verdict is Verdict.DISRUPTED and "availability" not in tested:
+        return Standing.OPEN  # A victim that crashed has not shown that it took what was forged.
     return _STANDINGS[told]
 
 
 _STANDINGS: dict[Side, Standing] = {"for": Standing.SHOWN, "against": Standing.REFUTED, "open": Standing.OPEN}
-OF_HARM = {"availability", "control-integrity", "discovery-integrity", "participant-integrity"}
+OF_HARM = {"availability", "connection", "control-integrity", "discovery-integrity", "participant-integrity"}
 """Properties that are broken by a stream that ends, whoever is told of it."""
 
 
 def of_harm(attack: str) -> bool:
-    """Whether an attack means to do harm to the stream."""
-    return bool(documents().tests(attack) & OF_HARM)
+    """Whether an attack means to do harm to the stream, and nothing else."""
+    tested = documents().tests(attack)
+    return bool(tested) and tested <= OF_HARM
 
 
 def side(cell: CellRow) -> Side | None:
     """Whether a cell speaks for what its attack tries to break, or against it; None where the attack makes no sense.
 
-    Against: the attack did what it was meant to. It succeeded, or, where it puts a property to the test that is broken
-    by a stream that ends, it did any harm. For: it was stopped. Otherwise open; so is a stream that was lost under an
+    Against: the attack did what it was meant to. It succeeded, or, where all that it puts to the test is broken by a
+    stream that ends, it did any harm. For: it was stopped. Otherwise open; so is a stream that was lost under an
     attack that was not meant for it: nothing false was accepted, but who gets nothing, or has crashed, accepts nothing,
     and that does not show that he would have told false from true.
     """
