@@ -75,6 +75,8 @@ class AttackedTrial(Trial):
         """Nodes that were restarted, with the records of their lives before."""
         self.started: list[tuple[Node, int]] = []
         """The attacker's nodes in the order in which they were started, and when: CLOCK_MONOTONIC, ns."""
+        self.exposed = False
+        """Whether anybody of the attacker's has acted yet, were it only a node that joins."""
         self.fallen: dict[str, str] = {}
         """Services of the stack that ended by themselves under attack, and how."""
         self.before: list[Frame] = []
@@ -137,8 +139,10 @@ class AttackedTrial(Trial):
     def start_rogues(self) -> None:
         """Start the attacker's nodes, each once the one before has opened or failed, so that it is known who sent what.
 
-        Then give them time to be accepted or refused.
+        Then give them time to be accepted or refused. Finding the victims and greeting them is part of the attack.
         """
+        if self.rogues:
+            self.expose()
         for rogue, node in self.rogues.items():
             self.started.append((node, time.monotonic_ns()))
             self.start_node(node, self.prepared.rogues[rogue], self.calibrated)
@@ -146,27 +150,34 @@ class AttackedTrial(Trial):
             assert isinstance(program, Victim)
             program.tolerated = True
             self.scene.rogues += [program] if rogue.role == "publisher" else []
-            wait_until(self._all(), functools.partial(_has_opened_or_failed, program), ROGUE_TIMEOUT_S)
+            wait_until(self._watched(), functools.partial(_has_opened_or_failed, program), ROGUE_TIMEOUT_S)
         programs = [node.program for node in self.rogues.values() if node.program]
 
         def settled() -> bool:
             return all(program.ended or (program.of("ready") and program.of("matched")) for program in programs)
 
         if programs:
-            wait_until(self._all(), settled, ROGUE_TIMEOUT_S)
+            wait_until(self._watched(), settled, ROGUE_TIMEOUT_S)
 
-    def _all(self) -> Sequence[Program]:
+    def expose(self) -> None:
+        """From now on a victim that ends by itself, be it a node or a service, is a finding."""
+        self.exposed = True
+        for node in self.nodes:
+            if isinstance(node.program, Victim):
+                node.program.tolerated = True
+
+    def _watched(self) -> Sequence[Process]:
+        """Whom to listen to; the end of one that is not tolerated ends the trial."""
+        services = [] if self.exposed else self.services.programs
         rogues = [node.program for node in self.rogues.values() if node.program]
-        return [*self.programs(), *rogues, *self.wire.programs]
+        return [*services, *self.programs(), *rogues, *self.wire.programs]
 
     def send(self) -> None:
         """Send, with the attack from `begin_s` to `end_s`."""
         spec = self.attack_spec
         self.begin_ns = self.start_round(0, LEAD_S)
-        self._wait_until(spec.begin_s, [*self.services.programs, *self._all()])
-        for node in self.nodes:
-            if isinstance(node.program, Victim):
-                node.program.tolerated = True
+        self._wait_until(spec.begin_s)
+        self.expose()
         self.before = list(self.path.seen)
         self.scene.note(f"{spec.attack} begins")
         try:
@@ -175,15 +186,15 @@ class AttackedTrial(Trial):
             self.found.reasons.append(f"the attack failed: {error}")
         if self._left_s(spec.end_s) < 0:
             self.found.reasons.append(f"the attack was not done after {spec.end_s - spec.begin_s:g} s")
-        self._wait_until(spec.end_s, self._all())
+        self._wait_until(spec.end_s)
         self.scene.end()
         self.scene.note(f"{spec.attack} ends")
-        self._wait_until(self.spec.round_s + self.spec.drain_s, self._all())
+        self._wait_until(self.spec.round_s + self.spec.drain_s)
         self.found.sent = True
 
-    def _wait_until(self, after_s: float, programs: Sequence[Process]) -> None:
-        """Wait until so long after the first message, with an eye on programs."""
-        wait_until(programs, lambda: False, max(0.0, self._left_s(after_s)))
+    def _wait_until(self, after_s: float) -> None:
+        """Wait until so long after the first message, with an eye on what runs."""
+        wait_until(self._watched(), lambda: False, max(0.0, self._left_s(after_s)))
 
     def _left_s(self, after_s: float) -> float:
         return self.begin_ns / 1e9 + after_s - time.monotonic()
@@ -240,9 +251,11 @@ class AttackedTrial(Trial):
         spec = self.attack_spec
         seen = observe.observe(self) if self.found.sent else None
         proof = self.prove() if self.found.sent else None
-        # Whether a protection of the user's own does as it claims is for the attacks to find out.
-        must_hold = None if self.spec.own_transport else proof
-        reasons = [*self.found.reasons, *(observe.reasons(seen, must_hold) if seen else [])]
+        reasons = [*self.found.reasons]
+        if seen:
+            # Whether a protection of the user's own does as it claims is for the attacks to find out.
+            must_hold = not self.spec.own_transport and observe.provable(self, seen)
+            reasons += observe.reasons(seen, proof if must_hold else None)
         opened = next((event for program in self.programs() for event in program.of("opened")), {})
         return AttackRecord(
             attack=spec.attack, arm=spec.arm, case=self.spec.factors.id(), valid=not reasons, reasons=reasons,

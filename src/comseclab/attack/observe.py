@@ -29,7 +29,8 @@ LISTED = 400
 def reasons(seen: Seen, proof: WireProof | None = None) -> list[str]:
     """Why a trial says nothing: the genuine stream failed, or was not protected as it should be, before the attack.
 
-    A victim that crashed under the attack took its records with it, which is a finding and not such a failure.
+    A victim that crashed under the attack, or as a node of the attacker's joined, took its records with it, which is a
+    finding and not such a failure.
     """
     found = validity.judge_proof(proof)
     if seen.crashed:
@@ -142,6 +143,11 @@ def genuine_before(trial: "AttackedTrial") -> list[Frame]:
     """The frames that entered the switch before the attack, but for those from and to the attacker's host."""
     scene = trial.scene
     return without(trial.before, {scene.port_of(scene.attacker)}, {scene.attacker.address})
+
+
+def provable(trial: "AttackedTrial", seen: Seen) -> bool:
+    """Whether the frames before the attack can prove the protection: not if a victim crashed before any message."""
+    return not seen.crashed or any(trial.dialect.is_message(frame, trial.scene) for frame in genuine_before(trial))
 
 
 def _frames_a_message(trial: "AttackedTrial", sent: int, begin_ns: int) -> float:

@@ -4,7 +4,7 @@ from comseclab.testbed.program import Event, Program, ending
 
 
 class Victim(Program):
-    """A node whose end, once the attack has begun, is only noted."""
+    """A node whose end, once somebody of the attacker's has acted, is only noted."""
 
     tolerated = False
     _stopped = False
