@@ -1,5 +1,6 @@
 """The verb `attack`."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -107,13 +108,13 @@ def _carry_out(work: "AttackWork", cost: Path | None) -> int:
     from comseclab.errors import LabError
 
     console = Console(stderr=True)
-    console.print(f"results: {work.run.path}", soft_wrap=True)
-    again = f"comseclab attack {work.run.path} --resume"
+    typer.echo(f"results: {work.run.path}", err=True)
+    again = f"comseclab attack {shlex.quote(str(work.run.path))} --resume"
     try:
         with AttackProgress(console, len(work.jobs)) as progress:
             run.carry_out(work, progress.ended)
     except (KeyboardInterrupt, SystemExit):
-        console.print(f"interrupted; continue with: {again}", soft_wrap=True)
+        typer.echo(f"interrupted; continue with: {again}", err=True)
         raise
     except LabError as error:
         raise LabError(error.cause, f"{error.remedy}; then: {again}".lstrip("; ")) from None
@@ -121,8 +122,8 @@ def _carry_out(work: "AttackWork", cost: Path | None) -> int:
     show_verdicts(console, found)
     from comseclab.report.attack import build  # the charts' library takes seconds to load
 
-    console.print(f"page: {build(work.run.path, cost)}", soft_wrap=True)
+    typer.echo(f"page: {build(work.run.path, cost)}", err=True)
     required = work.plan.attack.require
     for line in matrix.broken(found.cells, required):
-        console.print(line, soft_wrap=True, highlight=False, markup=False)
+        typer.echo(line, err=True)
     return matrix.exit_code(found.cells, required)

@@ -1,5 +1,8 @@
 """What the verbs `run` and `demo` share: carrying a plan out, with progress."""
 
+import shlex
+
+import typer
 from rich.console import Console
 
 from comseclab import laboratory
@@ -10,25 +13,25 @@ from comseclab.errors import LabError
 
 def carry_out(work: laboratory.Work) -> list[Row]:
     """Measure, analyse, write the page, and say where it is. Returns the rows of the summary."""
-    measure(work, f"comseclab run {work.run.path} --resume")
+    measure(work, f"comseclab run {shlex.quote(str(work.run.path))} --resume")
     return report(work)
 
 
 def measure(work: laboratory.Work, again: str) -> None:
     """Run the campaign, with progress; `again` is the command that continues it when it is cut off."""
     console = Console(stderr=True)
-    console.print(f"results: {work.run.path}")
+    typer.echo(f"results: {work.run.path}", err=True)
 
     def preparing(what: str, share: float | None) -> None:
         if console.is_terminal:
             done = "" if share is None else f" {share:.0%}"
-            console.print(f"preparing {what}{done}", end="\r")
+            console.print(f"preparing {what}{done}", end="\r", no_wrap=True, overflow="ellipsis", markup=False)
 
     try:
         with CampaignProgress(console) as progress:
             laboratory.measure(work, progress, preparing)
     except (KeyboardInterrupt, SystemExit):
-        console.print(f"interrupted; continue with: {again}")
+        typer.echo(f"interrupted; continue with: {again}", err=True)
         raise
     except LabError as error:
         raise LabError(error.cause, f"{error.remedy}; then: {again}".lstrip("; ")) from None
@@ -40,5 +43,5 @@ def report(work: laboratory.Work) -> list[Row]:
 
     page = build(work.run.path)
     analysed = laboratory.summary(work.run)
-    Console(stderr=True).print(f"page: {page}")
+    typer.echo(f"page: {page}", err=True)
     return analysed.cases

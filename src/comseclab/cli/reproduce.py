@@ -1,5 +1,6 @@
 """The verb `reproduce`."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,31 +63,26 @@ def reproduce(
         _say_duration(selected)
         work = laboratory.begin(selected.plan, selected.cases, selected.text, out)
     kind = " --quick" if quick else ""
-    carry_out.measure(work, f"comseclab reproduce {chosen.id}{kind} --resume --out {out}")
+    carry_out.measure(work, f"comseclab reproduce {chosen.id}{kind} --resume --out {shlex.quote(str(out))}")
     rows = carry_out.report(work)
     _show(chosen, work.run.path)
     raise typer.Exit(laboratory.exit_code(rows, unresolved=0 if quick else 3))
 
 
 def _say_duration(selected: "Selection") -> None:
-    from rich.console import Console
-
     from comseclab.cli.progress import duration
     from comseclab.literature.selection import expected_seconds
 
     about = duration(expected_seconds(selected.plan, selected.cases))
     number = len(selected.cases)
-    Console(stderr=True).print(f"{number} cell{'s' if number != 1 else ''}, about {about}")
+    typer.echo(f"{number} cell{'s' if number != 1 else ''}, about {about}", err=True)
 
 
 def _show(study: "Study", run: Path) -> None:
     """Write the page of a reproduction, and say where it is and what it leaves open."""
-    from rich.console import Console
-
     from comseclab.literature.reproduction import build
 
-    console = Console(stderr=True)
     built = build(study, run)
     for line in built.said:
-        console.print(line, soft_wrap=True, highlight=False, markup=False)
-    console.print(f"reproduction: {built.page}")
+        typer.echo(line, err=True)
+    typer.echo(f"reproduction: {built.page}", err=True)
