@@ -6,9 +6,12 @@ import pytest
 
 from comseclab import laboratory
 from comseclab.attack import run as attacks
+from comseclab.attack.cells import configurations
 from comseclab.cli import attack, carry_out
+from comseclab.cli.attack_cells import show_cells
+from comseclab.cli.cases import show_cases
 from comseclab.places import shipped_plan
-from comseclab.plan import load_plan
+from comseclab.plan import expand, load_plan
 from comseclab.results.store import RunFolder
 
 PLAN = load_plan(shipped_plan("demo"))
@@ -44,3 +47,21 @@ def test_attacks_that_are_cut_off_say_how_to_go_on(
     told = capsys.readouterr().err.splitlines()
     assert f"results: {folder}" in told
     assert f"interrupted; continue with: comseclab attack '{folder}' --resume" in told
+
+
+@pytest.mark.parametrize("description", ["our robot's laser [/scan]", "[bold]loud", "a :robot:"])
+def test_a_description_is_shown_as_it_is(description: str, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = PLAN.model_copy(update={"plan": PLAN.plan.model_copy(update={"description": description})})
+    show_cases(plan, expand(plan))
+    assert description in capsys.readouterr().out
+
+
+def test_cells_are_shown_under_the_description_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = load_plan(shipped_plan("attacks"), {"plan": {"name": "p", "description": "our laser [/scan]"}})
+    show_cells(plan, configurations(plan, expand(plan)))
+    assert "our laser [/scan]" in capsys.readouterr().out
+
+
+def test_one_case_is_no_cases(capsys: pytest.CaptureFixture[str]) -> None:
+    show_cases(PLAN, expand(PLAN)[:1])
+    assert "1 case, 5 pairs each" in capsys.readouterr().out

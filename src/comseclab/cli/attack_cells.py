@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from comseclab.attack.campaign import SIDE_BY_SIDE, jobs
 from comseclab.attack.cells import Cell
@@ -24,7 +25,9 @@ def show_cells(plan: Plan, cases: Sequence[Case]) -> None:
     made = planned(plan, cases)
     wanted = jobs(made, plan.attack.repetitions)
     trials = Counter(_configuration(job.cell) for job in wanted)
-    table = Table("configuration", "attacks", "trials", title=plan.plan.description or plan.plan.name)
+    table = Table(
+        "configuration", "attacks", "trials", title=Text(plan.plan.description or plan.plan.name, "table.title")
+    )
     for configuration in dict.fromkeys(map(_configuration, made)):
         tried = sum(cell.refusal is None for cell in made if _configuration(cell) == configuration)
         table.add_row(configuration, str(tried), str(trials[configuration]))
