@@ -89,15 +89,15 @@ def _begun(run: Run, arm: Arm, pair: int, table: pa.Table) -> pa.Table:
     return table.filter(pc.invert(never))
 
 
-def write_trial(folder: Path, closed: TrialRecord, table: pa.Table, rounds: int = 1) -> None:
+def write_trial(folder: Path, closed: TrialRecord, table: pa.Table, rounds: int = 1, round_s: float = 2.0) -> None:
     trial = folder / "trials" / f"{closed.number:04d}-{closed.case}"
     trial.mkdir()
-    (trial / "spec.json").write_text(_spec(closed, rounds).model_dump_json())
+    (trial / "spec.json").write_text(_spec(closed, rounds, round_s).model_dump_json())
     pq.write_table(table, trial / "samples.parquet")
     (trial / "record.json").write_text(closed.model_dump_json())
 
 
-def _spec(closed: TrialRecord, rounds: int) -> TrialSpec:
+def _spec(closed: TrialRecord, rounds: int, round_s: float) -> TrialSpec:
     """Whole, as the report reads it too; the analysis needs the rounds and the readers alone."""
     streams = [
         StreamSpec(
@@ -114,7 +114,7 @@ def _spec(closed: TrialRecord, rounds: int) -> TrialSpec:
     return TrialSpec(
         number=closed.number, pair=closed.pair, factors=factors, hosts=["robot", "station"], link=LINK,
         backend="switch", protection=ProtectionSpec(name="none", base="none"), streams=streams, types={},
-        seed=closed.number, nonce="0123456789abcdef", rounds=rounds, round_s=2.0, native=Path("bin"),
+        seed=closed.number, nonce="0123456789abcdef", rounds=rounds, round_s=round_s, native=Path("bin"),
     )  # fmt: skip
 
 

@@ -33,8 +33,11 @@ def as_published(_: Key, behaviour: Behaviour) -> Behaviour:
     return behaviour
 
 
-def write_study(folder: Path, change: Change = as_published, pairs: int = 3, messages: int = 60, seed: int = 5) -> Path:
-    """Write the run folder and return it. Trials differ by a few per cent."""
+def write_study(
+    folder: Path, change: Change = as_published, pairs: int = 3, messages: int = 60, seed: int = 5,
+    round_s: float = 60.0,
+) -> Path:  # fmt: skip
+    """Write the run folder and return it. Trials differ by a few per cent; `round_s` is only what they say."""
     study, random = load("martin2018"), np.random.default_rng(seed)
     (folder / "trials").mkdir(parents=True)
     cases, number = [], 0
@@ -50,7 +53,8 @@ def write_study(folder: Path, change: Change = as_published, pairs: int = 3, mes
             noise = float(np.exp(random.normal(0, 0.02)))
             overload = ["overload: 50 of 60 messages were published"] if 0.5 < behaviour.loss < 1 else []
             closed = record(run, arm, number, pair, True).model_copy(update={"outcomes": overload})
-            write_trial(folder, closed, samples(random, run, arm, 0, behaviour.median_ns * noise))
+            table = samples(random, run, arm, 0, behaviour.median_ns * noise)
+            write_trial(folder, closed, table, round_s=round_s)
     (folder / "campaign.json").write_text(
         json.dumps(campaign(Run(arms=[Arm("x", "none")])) | {"plan": "martin2018-quick", "cases": cases})
     )

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,11 +10,11 @@ import pytest
 from made_up import Behaviour, write_study
 
 from comseclab.errors import LabError
-from comseclab.literature import differences, figures, selection, tables
-from comseclab.literature.cells import FACTORS, Cells
-from comseclab.literature.evidence import UNKNOWN, FromTrials
+from comseclab.literature import checks, conclusions, differences, figures, selection, tables
+from comseclab.literature.cells import FACTORS, Cells, unable
+from comseclab.literature.evidence import OVERLOADED, UNKNOWN, FromTrials, Range
 from comseclab.literature.page import Findings, sentences
-from comseclab.literature.reproduction import findings, said
+from comseclab.literature.reproduction import build, findings, said
 from comseclab.literature.study import Key, Study
 from comseclab.report import run as runs
 from comseclab.report.arms import Arm
@@ -158,7 +159,7 @@ def test_nothing_arrived_is_a_loss_not_a_gap(study: Study, page: Path) -> None:
 def test_a_cell_that_took_nothing_says_why(study: Study, page: Path, outcome: str, word: str) -> None:
     arm = of(study, page.parent).cells.arms["re", "wifi", "scan"]
     untaken = arm.row.model_copy(update={"not_taken": arm.row.sent, "outcomes": {outcome: arm.row.trials}})
-    assert tables.unable(replace(arm, row=untaken)) == word
+    assert unable(replace(arm, row=untaken)) == word
 
 
 def test_a_pair_that_is_not_there_leaves_the_ratio_open(study: Study, page: Path) -> None:
@@ -198,6 +199,42 @@ def test_overload_is_shown_as_a_result(study: Study, page: Path) -> None:
     table = next(one for one in tables.build(of(study, page.parent).cells) if one.name == "table-4")
     ros = next(line for line in table.lines if line.label == "ROS")
     assert [cell.note for cell in ros.cells] == ["", "", "", "", "", "overload", "", "", "overload"]
+
+
+def test_short_rounds_do_not_tell_how_an_overloaded_cell_stays(study: Study, page: Path) -> None:
+    """Eighteen clouds a second need 1.33 Gbit/s: a quarter must be lost over Gigabit Ethernet in the long run."""
+    cells = of(study, page.parent).cells
+    ros, ice, images = ("ros", "ethernet", "points"), ("ice", "ethernet", "points"), ("ros", "wifi", "image")
+    full = {key: larger(cells.arms[key], 9_216_000, 18) for key in (ros, ice)} | {
+        images: larger(cells.arms[images], 921_600, 32)
+    }
+    minute = replace(cells, arms={**cells.arms, **full})
+    assert minute.unsettled == {}
+    short = replace(minute, round_s=1.5)
+    evidence = short.evidence
+    assert (short.unsettled[ros], short.unsettled[images]) == pytest.approx((0.246, 0.771), abs=0.001)
+    loss = evidence.loss(ros)
+    assert loss is not None
+    assert (loss.at_most(0.1), loss.at_most(0.4), loss.at_least(0.5)) == (False, None, None)
+    assert checks.loss_text(loss) == "at least 24.6 % lost in the long run"
+    assert (evidence.median_ns(ros), evidence.ratio(ros, ice)) == (OVERLOADED, OVERLOADED)
+    assert evidence.median_ns(images) == Range(math.inf, math.inf)
+    assert evidence.ratio(("be", "localhost", "scan"), images) == OVERLOADED
+    assert evidence.ratio(images, images) is None
+    assert ros not in [one.key for one in differences.deviations(short)]
+    assert ros not in differences.agreeing(short)
+    assert ros in differences.agreeing(minute)
+    said = dict(conclusions.judge(study, evidence))["ros-keeps-clouds-on-ethernet"]
+    assert [check.holds for check in said.checks[:2]] == [None, None]
+
+
+def test_the_page_says_that_its_rounds_are_short(study: Study, tmp_path: Path) -> None:
+    text = build(study, write_study(tmp_path / "run", pairs=2, round_s=1.5)).page.read_text()
+    assert "cells are overloaded, and rounds of 1.5 s do not show how they stay" in text
+
+
+def larger(arm: Arm, size: int, rate_hz: float) -> Arm:
+    return replace(arm, row=arm.row.model_copy(update={"max_size": size, "offered_hz": rate_hz}))
 
 
 def test_a_run_without_cells_of_the_study_is_refused(study: Study, tmp_path: Path) -> None:

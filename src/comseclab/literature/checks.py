@@ -210,8 +210,8 @@ def loss_text(loss: Range | None) -> str:
     """`0 % lost`, or from the least to the most of the trials."""
     if loss is None:
         return "not measured"
-    if (loss.low, loss.high) == (0.0, 1.0):
-        return "loss not resolved"
+    if loss.unknown:
+        return loss.unknown
     ends = dict.fromkeys(units.percent(end) for end in (loss.low, loss.high))
     return f"{' to '.join(ends)} % lost"
 
@@ -221,7 +221,9 @@ def time_text(median: Range | None) -> str:
     if median is None:
         return "not measured"
     if math.isinf(median.low):
-        return "never: most was lost"
+        return "never: most is lost"
+    if median.unknown:
+        return median.unknown
     if math.isinf(median.high):
         return "not resolved" if median.low == 0 else f"{units.duration(median.low)} or more: most was lost at times"
     return " to ".join(dict.fromkeys(units.duration(end) for end in (median.low, median.high)))
@@ -236,5 +238,5 @@ def ratio_text(ratio: Range | None) -> str:
     if ratio.high == 0:
         return "only the first lost most"
     if math.isinf(ratio.high):
-        return "not resolved"
+        return ratio.unknown or "not resolved"
     return " to ".join(dict.fromkeys(f"{units.ratio(end)}×" for end in (ratio.low, ratio.high)))

@@ -6,7 +6,6 @@ from statistics import median
 from typing import Literal
 
 from comseclab.literature.cells import Cells
-from comseclab.literature.evidence import FromTrials
 from comseclab.literature.study import Difference, Key
 from comseclab.report import units
 from comseclab.report.run import RunData
@@ -43,14 +42,14 @@ def deviations(cells: Cells) -> list[Deviation]:
 def agreeing(cells: Cells) -> list[Key]:
     """The cells of the study where every trial's loss and the mean latency are near the published ones.
 
-    What neither deviates nor agrees is not resolved: trials on both sides of the bound, a single trial, or a mean
-    latency on one side only.
+    What neither deviates nor agrees is not resolved: trials on both sides of the bound, a single trial, a mean latency
+    on one side only, or an overloaded cell in rounds too short to tell.
     """
     return [key for key in cells.study.published if _agrees(cells, key)]
 
 
 def _agrees(cells: Cells, key: Key) -> bool:
-    published, ours, arm = cells.study.published[key], FromTrials(cells.arms).loss(key), cells.measured(key)
+    published, ours, arm = cells.study.published[key], cells.evidence.loss(key), cells.measured(key)
     if ours is None or arm is None:
         return False
     times = times_published(cells, key)
@@ -60,7 +59,7 @@ def _agrees(cells: Cells, key: Key) -> bool:
 
 
 def _loss(cells: Cells, key: Key) -> Deviation | None:
-    published, ours = cells.study.published[key].loss, FromTrials(cells.arms).loss(key)
+    published, ours = cells.study.published[key].loss, cells.evidence.loss(key)
     if ours is None:
         return None
     row = cells.arms[key].row
@@ -74,7 +73,7 @@ def _loss(cells: Cells, key: Key) -> Deviation | None:
 
 def _latency(cells: Cells, key: Key) -> Deviation | None:
     times, published = times_published(cells, key), cells.study.published[key].mean_ns
-    if times is None or published is None or near(times):
+    if times is None or published is None or near(times) or key in cells.unsettled:
         return None
     figures = f"{units.duration(published)} → {units.duration(published * times)}"
     return Deviation(key, "latency", "more" if times > 1 else "less", figures)

@@ -6,14 +6,18 @@ out.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from comseclab.analysis import compare
 from comseclab.literature.study import Key, Published
+from comseclab.report import units
 from comseclab.report.arms import Arm
+
+MOST = 0.5
+"""Of the messages: where more than this share is lost, the typical message never arrives."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class Range:
 
     low: float
     high: float
+    unknown: str = ""
+    """Why no more is known than these bounds, in words; empty where the quantity was measured."""
 
     def at_most(self, limit: float) -> bool | None:
         """Whether it is; None where the range does not tell."""
@@ -34,6 +40,9 @@ class Range:
 
 UNKNOWN = Range(0.0, math.inf)
 """Of a latency or a ratio of which trials tell nothing."""
+SINGLE = Range(0.0, 1.0, "loss not resolved")
+"""Of a loss: one trial tells nothing of the next."""
+OVERLOADED = Range(0.0, math.inf, "overloaded, and its rounds too short to tell")
 
 
 class Evidence(Protocol):
@@ -60,7 +69,7 @@ class FromStudy:
         found = self.cells.get(cell)
         if found is None:
             return None
-        value = math.inf if found.mean_ns is None or found.loss > 0.5 else found.mean_ns
+        value = math.inf if found.mean_ns is None or found.loss > MOST else found.mean_ns
         return Range(value, value)
 
     def ratio(self, base: Key, cell: Key) -> Range | None:
@@ -77,31 +86,42 @@ class FromTrials:
     Latency: 95 % intervals over trials, of pairs for ratios.
 
     Pairs are trials of the same pass of the campaign; within a pass every cell runs once, in random order.
+
+    `unsettled` cells are overloaded, and their rounds were too short to show how they stay; their numbers are the least
+    shares of messages lost in the long run, as the link has no rate for them.
     """
 
     arms: Mapping[Key, Arm]
+    unsettled: Mapping[Key, float] = field(default_factory=dict)
 
     def loss(self, cell: Key) -> Range | None:
         losses = [trial.loss for trial in self.arms[cell].charts.trials] if cell in self.arms else []
         if not losses:
             return None
-        return Range(min(losses), max(losses)) if len(losses) > 1 else Range(0.0, 1.0)
+        if cell in self.unsettled:
+            least = self.unsettled[cell]
+            return Range(
+                least, 1.0, f"at least {units.percent(least)} % lost in the long run" if least else OVERLOADED.unknown
+            )
+        return Range(min(losses), max(losses)) if len(losses) > 1 else SINGLE
 
     def median_ns(self, cell: Key) -> Range | None:
         medians = list(self._medians(cell).values())
+        if medians and cell in self.unsettled:
+            return Range(math.inf, math.inf) if self.unsettled[cell] > MOST else OVERLOADED
         if len(medians) < 2:
             return UNKNOWN if medians else None
         if any(math.isinf(value) for value in medians):
             return Range(min(medians), math.inf)
-        found = compare.ratio_interval(np.array(medians), compare.FIXED)
-        if found is None or found.low is None or found.high is None:
-            return UNKNOWN
-        return Range(found.low, found.high)
+        return _interval(np.array(medians))
 
     def ratio(self, base: Key, cell: Key) -> Range | None:
         below, above = self._medians(base), self._medians(cell)
         if not below or not above:
             return None
+        if self.unsettled.keys() & {base, cell}:
+            both_lose = all(self.unsettled.get(one, 0.0) > MOST for one in (base, cell))
+            return None if both_lose else OVERLOADED
         pairs = sorted(below.keys() & above.keys())
         if len(pairs) < 2:
             return UNKNOWN
@@ -110,10 +130,7 @@ class FromTrials:
             return None
         if np.isinf(ratios).all() or (ratios == 0).all():
             return Range(float(ratios[0]), float(ratios[0]))
-        found = compare.ratio_interval(ratios, compare.FIXED)
-        if found is None or found.low is None or found.high is None:
-            return UNKNOWN
-        return Range(found.low, found.high)
+        return _interval(ratios)
 
     def _medians(self, cell: Key) -> dict[int, float]:
         """By pair, the trials' medians over all messages sent."""
@@ -123,3 +140,10 @@ class FromTrials:
             trial.pair: math.inf if trial.median_ns is None else trial.median_ns
             for trial in self.arms[cell].charts.trials
         }
+
+
+def _interval(values: compare.Floats) -> Range:
+    found = compare.ratio_interval(values, compare.FIXED)
+    if found is None or found.low is None or found.high is None:
+        return UNKNOWN
+    return Range(found.low, found.high)

@@ -67,6 +67,7 @@ def page(found: Findings, data: RunData, shown: Sequence[tables.Table], figures:
         subtitle=_subtitle(data),
         source=study.source,
         sentences=list(sentences(found, data)),
+        unsettled=_unsettled(found.cells),
         conclusions=[_conclusion(found.cells, one) for one in found.judged],
         tables=shown,
         differing=[_reason(found.cells, reason) for reason in reasons],
@@ -109,6 +110,16 @@ def sentences(found: Findings, data: RunData) -> Iterator[dict[str, str]]:
     if found.open_checks:
         yield {"mark": "?", "kind": "not-resolved", "before": "This run left ", "key":
                f"{len(found.open_checks)} comparisons", "after": f" unresolved: {_effort(data)}."}  # fmt: skip
+
+
+def _unsettled(cells: Cells) -> str:
+    number = len(cells.unsettled)
+    if not number:
+        return ""
+    return (
+        f"{number} cells are overloaded, and rounds of {cells.round_s:g} s do not show how they stay: of them only "
+        "what the link has no rate for counts as lost, and all else is not resolved."
+    )
 
 
 def _effort(data: RunData) -> str:

@@ -9,7 +9,7 @@ from comseclab.errors import LabError
 from comseclab.literature import cells as finding
 from comseclab.literature import conclusions, costs, differences, figures, tables
 from comseclab.literature.checks import Check
-from comseclab.literature.evidence import FromStudy, FromTrials
+from comseclab.literature.evidence import FromStudy
 from comseclab.literature.page import Findings, Judged, counts, name, page
 from comseclab.literature.study import Study
 from comseclab.report import figures as files
@@ -54,7 +54,7 @@ def findings(study: Study, data: RunData) -> Findings:
 
 def _judge(study: Study, cells: finding.Cells) -> Iterator[Judged]:
     published = dict(conclusions.judge(study, FromStudy(study.published)))
-    ours = dict(conclusions.judge(study, FromTrials(cells.arms)))
+    ours = dict(conclusions.judge(study, cells.evidence))
     for conclusion in study.conclusions:
         yield Judged(conclusion, published[conclusion.id], ours[conclusion.id])
 

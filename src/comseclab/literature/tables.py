@@ -10,7 +10,7 @@ import numpy as np
 
 from comseclab.analysis import compare
 from comseclab.analysis.summary import LossAwareNs
-from comseclab.literature.cells import Cells
+from comseclab.literature.cells import Cells, unable
 from comseclab.literature.differences import near, times_published
 from comseclab.literature.study import Key, Published
 from comseclab.report import units
@@ -154,21 +154,6 @@ def median(arm: Arm) -> tuple[float, float | None, float | None] | None:
 def _tail(p99: LossAwareNs, largest: float) -> str:
     early = "p99 lost, " if p99 == "lost" else f"p99 {units.duration(p99)}, " if isinstance(p99, int | float) else ""
     return f"{early}slowest {units.duration(largest)}"
-
-
-def unable(arm: Arm) -> str:
-    """Why the cell could not carry its stream; empty where it could.
-
-    `overload`: the stream is more than the link's rate, or trials could not send it as fast as it comes. `refused`: the
-    stack took no message at all, such as ones above its limit. `no connection`: there was nobody to take one.
-    """
-    row = arm.row
-    link_bps = row.link.get("rate_bps") or float("inf")
-    offered_bps = 8 * row.max_size * (row.offered_hz or 0)
-    if row.sent and row.not_taken == row.sent:
-        return "no connection" if any(text.startswith("no connection") for text in row.outcomes) else "refused"
-    signs = ("overload", "back-pressure", "publishing is blocked")
-    return "overload" if offered_bps > link_bps or any(text.startswith(signs) for text in row.outcomes) else ""
 
 
 def _loss(cells: Cells) -> Table:
