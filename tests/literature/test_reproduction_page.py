@@ -13,7 +13,7 @@ def test_everything_is_shown_without_an_error_or_a_request(page: Path, browser: 
         assert drawn > 600, number
     assert browser.console() == []
     assert [url for url in browser.requests() if not url.startswith("data:")] == [page.as_uri()]
-    assert browser.run("document.querySelectorAll('.conclusions > li').length") == 23
+    assert browser.run("document.querySelectorAll('.conclusions > li').length") == 27
     for number, cells in ((1, 27), (2, 27), (3, 27), (4, 81)):
         assert browser.run(f"document.querySelectorAll('#table-{number} tbody td').length") == cells
     first = browser.run("document.querySelector('#table-1 tbody td').innerText").split("\n")
@@ -24,7 +24,7 @@ def test_everything_is_shown_without_an_error_or_a_request(page: Path, browser: 
 def test_the_verdict_comes_first(page: Path, browser: Browser) -> None:
     browser.open(page)
     top = browser.run("document.querySelector('.verdict').innerText")
-    assert "Of its 23 conclusions: 15 confirmed, 8 changed." in top.replace("\u00a0", " ")
+    assert "Of its 27 conclusions: 14 confirmed, 13 changed." in top.replace("\u00a0", " ")
     assert "10.1016/j.robot.2017.11.002" in browser.run("document.querySelector('header').innerText")
 
 

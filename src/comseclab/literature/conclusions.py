@@ -96,7 +96,7 @@ def clouds_locally(evidence: Evidence) -> Checks:
 
 def reliability_is_cheap(evidence: Evidence) -> Checks:
     places = [*product(WIRED, SMALLER), ("wifi", "scan")]
-    for (best_effort, reliable), place in product((("be", "re"), ("be-auth", "re-auth")), places):
+    for (best_effort, reliable), place in product(zip(BEST_EFFORT, RELIABLE, strict=True), places):
         yield checks.ratio_at_most(evidence, (best_effort, *place), (reliable, *place), SMALL_COST)
 
 
@@ -114,6 +114,28 @@ def encryption_costs_but_stays_in_real_time(evidence: Evidence) -> Checks:
         cell = (encrypted, "localhost", sensor)
         yield checks.ratio_above(evidence, (plain, "localhost", sensor), cell, NOTICEABLE)
         yield checks.in_real_time(evidence, cell)
+
+
+def encryption_over_ethernet_stays_in_real_time(evidence: Evidence) -> Checks:
+    for (plain, encrypted), sensor in product((("be", "be-crypto"), ("re", "re-crypto")), SMALLER):
+        cell = (encrypted, "ethernet", sensor)
+        yield checks.ratio_above(evidence, (plain, "ethernet", sensor), cell, 1.0)
+        yield checks.in_real_time(evidence, cell)
+
+
+def ethernet_is_slower(evidence: Evidence) -> Checks:
+    for one, sensor in product(EVERY, SMALLER):
+        yield checks.ratio_above(evidence, (one, "localhost", sensor), (one, "ethernet", sensor), 1.0)
+
+
+def ros_and_fast_dds_are_robust(evidence: Evidence) -> Checks:
+    for one, place in product(("ros", "be", "re"), [*product(WIRED, SENSORS), ("wifi", "scan")]):
+        yield checks.carries(evidence, (one, *place))
+
+
+def larger_is_slower(evidence: Evidence) -> Checks:
+    for one, network, (smaller, larger) in product(EVERY, WIRED, (("scan", "image"), ("image", "points"))):
+        yield checks.ratio_above(evidence, (one, network, smaller), (one, network, larger), 1.0)
 
 
 def networks_in_order(evidence: Evidence) -> Checks:
@@ -172,7 +194,8 @@ CRITERIA: Mapping[str, Callable[[Evidence], Checks]] = {
         only_reliable_beats_ros_on_wifi, networks_in_order, security_does_not_lose, ros_is_slower_locally,
         fast_dds_beats_ice, clouds_locally, reliability_is_cheap, ice_copes_with_images_when_wired,
         tls_is_cheap, encryption_costs_but_stays_in_real_time, gap_to_ros_shrinks, order_on_wifi,
-        security_is_cheap_on_wifi,
+        security_is_cheap_on_wifi, encryption_over_ethernet_stays_in_real_time, ethernet_is_slower,
+        ros_and_fast_dds_are_robust, larger_is_slower,
     )
 }  # fmt: skip
 
