@@ -103,20 +103,21 @@ def _authority(keystore: Path) -> tuple[x509.Certificate, ec.EllipticCurvePrivat
 
 
 @pytest.mark.parametrize(
-    ("host", "verify_name", "cause"),
+    ("host", "link", "cause"),
     [
-        ("robot", False, "station-subscriber: invalid peer certificate: certificate expired"),
-        ("station", False, "robot-publisher: invalid peer certificate: certificate expired"),
-        (None, True, "certificate not valid for name"),
+        ("robot", "localhost", "station-subscriber: invalid peer certificate: certificate expired"),
+        ("station", "localhost", "robot-publisher: invalid peer certificate: certificate expired"),
+        ("station", "wifi", "robot-publisher: invalid peer certificate: certificate expired"),
+        (None, "localhost", "certificate not valid for name"),
     ],
-    ids=["server expired", "client expired", "no address"],
+    ids=["server expired", "client expired", "over a link that loses", "no address"],
 )
 def test_a_certificate_that_cannot_serve_is_named(
-    tmp_path: Path, keystore: Path, host: str | None, verify_name: bool, cause: str
+    tmp_path: Path, keystore: Path, host: str | None, link: str, cause: str
 ) -> None:
     if host:
         expire(keystore, host)
-    spec = make_spec(tmp_path, mine(keystore), {"verify_name": verify_name}, match_timeout_s=3.0)
+    spec = make_spec(tmp_path, mine(keystore), {"verify_name": host is None}, link=PROFILES[link], match_timeout_s=3.0)
     record = run_trial(spec, tmp_path / "trial")
     (reason,) = serious(record)
     assert reason.startswith("no connection in 3 s: ")
