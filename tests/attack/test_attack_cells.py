@@ -98,6 +98,7 @@ def test_the_filter_reaches_the_controls_that_the_plan_does_not_name() -> None:
     ("tables", "said"),
     [
         ({"attack": {"attacks": "replay", "require": "modify"}}, '"modify" is tried on no protected configuration'),
+        ({"factors": {"protection": "none"}, "attack": {"require": "modify"}}, '"modify" is tried on no protected'),
         ({"factors": {"middleware": "ros1"}, "attack": {"attacks": "insider-publish"}}, "nothing to try: insider"),
         ({"attack": {"workload": "image"}}, "need several frames"),
     ],
@@ -108,10 +109,33 @@ def test_a_matrix_that_would_say_nothing_is_refused(tables: dict[str, Any], said
         run.planned(plan, configurations(plan, expand(plan)))
 
 
-def test_without_a_protected_configuration_nothing_is_required() -> None:
-    plan = plan_of(factors={"protection": ["none", "auth"]}, attack={"require": "modify"})
-    bare = chosen(configurations(plan, expand(plan)), ["protection=none"])
-    assert run.planned(plan, bare)
+@pytest.mark.parametrize(
+    ("filters", "told"),
+    [
+        ([], ""),
+        (["middleware=zenoh"], "modify, silence-gap on 2 of 4 protected configurations"),
+        (["middleware=zenoh,protection=tls"], "modify, silence-gap on 3 of 4 protected configurations"),
+        (["protection=none"], "modify, silence-gap on 4 of 4 protected configurations"),
+    ],
+)
+def test_what_is_required_may_be_left_out_and_that_is_told(filters: list[str], told: str) -> None:
+    """Zenoh knows no GAP: that one is required of the plan's other stack does not forbid to choose Zenoh alone."""
+    plan = plan_of(
+        matrix=[
+            {"middleware": "fastdds", "protection": ["none", "auth", "all-sign"]},
+            {"middleware": "zenoh", "protection": ["none", "tls", "mtls"]},
+        ],
+        attack={"require": ["modify", "silence-gap"]},
+    )
+    whole = configurations(plan, expand(plan))
+    cases = chosen(whole, filters) if filters else whole
+    assert run.planned(plan, cases)
+    assert run.unchecked(plan, cases) == told
+
+
+def test_of_a_plan_that_requires_nothing_nothing_is_unchecked() -> None:
+    plan = plan_of(factors={"protection": ["none", "auth"]})
+    assert run.unchecked(plan, chosen(configurations(plan, expand(plan)), ["protection=none"])) == ""
 
 
 def test_what_a_timed_run_measured_can_be_attacked(tmp_path: Path) -> None:

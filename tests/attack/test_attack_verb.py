@@ -220,6 +220,8 @@ def test_attacks_cut_off_in_any_way_go_on(place: Path, tmp_path: Path) -> None:
     assert gone(before)
     run = next(tmp_path.glob("runs/*-claims-attack"))
     assert f"continue with: comseclab attack {run.relative_to(tmp_path)} --resume" in said.read_text()
+    left_out = "not required here: forged-publish on 3 of 3 protected configurations (left out by --only)\n"
+    assert said.read_text().startswith(left_out)
     kept = {path: path.read_bytes() for path in run.glob("trials/*/record.json")}
     assert len(kept) == len(list((run / "trials").iterdir())) == 1
 

@@ -51,16 +51,31 @@ def planned(plan: Plan, cases: Sequence[Case]) -> list[Cell]:
     if not tried:
         cell = next((cell for cell in made if cell.protected), made[0])
         raise LabError(f"nothing to try: {cell.title}: {cell.refusal}", "choose other attacks or configurations")
-    met = {cell.attack.name for cell in tried if cell.protected}
-    for name in plan.attack.require if any(cell.protected for cell in made) else ():
-        if name not in met:
-            raise LabError(
-                f'[attack] require: "{name}" is tried on no protected configuration',
-                "have it tried, or take it out of require",
-            )
+    _check_required(plan)
     _check_size(plan, tried)
     check_documents(plan, [cell.case for cell in tried])
     return made
+
+
+def _check_required(plan: Plan) -> None:
+    """Raise LabError for a requirement of the whole plan that nothing could break."""
+    whole = cells(plan, expand(plan))
+    met = {cell.attack.name for cell in whole if cell.protected and cell.refusal is None}
+    for name in plan.attack.require:
+        if name not in met:
+            raise LabError(
+                f'[attack] require: "{name}" is tried on no protected configuration',
+                "give the plan a protection to try it on, name it in attacks, or take it out of require",
+            )
+
+
+def unchecked(plan: Plan, cases: Sequence[Case]) -> str:
+    """What the plan requires beyond these of its configurations, in words; empty where that is nothing."""
+    protected = [case.id for case in configurations(plan, expand(plan)) if case.protection.base != "none"]
+    left_out = len(set(protected) - {case.id for case in cases})
+    if not (plan.attack.require and left_out):
+        return ""
+    return f"{', '.join(plan.attack.require)} on {left_out} of {len(protected)} protected configurations"
 
 
 def begin(plan: Plan, cases: Sequence[Case], plan_text: str, out: Path) -> AttackWork:

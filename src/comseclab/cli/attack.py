@@ -108,6 +108,8 @@ def _carry_out(work: "AttackWork", cost: Path | None) -> int:
     from comseclab.errors import LabError
 
     console = Console(stderr=True)
+    if left_out := run.unchecked(work.plan, [cell.case for cell in work.cells]):
+        typer.echo(f"not required here: {left_out} (left out by --only)", err=True)
     typer.echo(f"results: {work.run.path}", err=True)
     again = f"comseclab attack {shlex.quote(str(work.run.path))} --resume"
     try:
