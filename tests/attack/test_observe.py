@@ -2,6 +2,7 @@
 
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -28,6 +29,8 @@ from comseclab.trial.nodes import Node
 
 FORGED = "0123456789abcdef"
 SENT = {number: Sent(begun_ns=number * 100, payload=b"message %d" % number) for number in range(10)}
+DUE = {number: number * 100 for number in range(12)}
+"""The last two were never begun."""
 
 
 def receipt(index: int, arrived_ns: int = 0, payload: bytes | None = None, life: int = 0) -> Receipt:
@@ -61,19 +64,26 @@ def test_a_second_life_gets_old_messages_again_whenever_they_arrive() -> None:
     assert [(one.receipt.life, one.again) for one in found] == [(0, False), (1, True)]
 
 
-def test_phases_count_messages_by_when_they_were_sent() -> None:
+def test_phases_count_messages_by_when_they_were_due() -> None:
     deliveries = classify(SENT, [receipt(0), receipt(4, 5000), receipt(4, 6000), receipt(6, payload=b"?")], FORGED)
-    assert phase(SENT, deliveries, -1, 400) == Phase(sent=4, delivered=1)
-    assert phase(SENT, deliveries, 400, 600) == Phase(sent=2, delivered=1)
-    assert phase(SENT, deliveries, 600, 1e9) == Phase(sent=4, delivered=0)
-    assert phase(SENT, deliveries, 2000, 3000).lost_share == 0
+    assert phase(DUE, deliveries, -1, 400) == Phase(sent=4, delivered=1)
+    assert phase(DUE, deliveries, 400, 600) == Phase(sent=2, delivered=1)
+    assert phase(DUE, deliveries, 600, 1e9) == Phase(sent=6, delivered=0)
+    assert phase(DUE, deliveries, 2000, 3000).lost_share == 0
 
 
 def test_ages_are_of_first_deliveries() -> None:
     deliveries = classify(SENT, [receipt(1, 110), receipt(2, 230), receipt(3, 350), receipt(3, 9000)], FORGED)
-    assert median_age_ns(SENT, deliveries, 0, 1000) == 30
-    assert median_age_ns(SENT, deliveries, 200, 1000) == 40
-    assert median_age_ns(SENT, deliveries, 400, 1000) is None
+    assert median_age_ns(DUE, deliveries, 0, 1000) == 30
+    assert median_age_ns(DUE, deliveries, 200, 1000) == 40
+    assert median_age_ns(DUE, deliveries, 400, 1000) is None
+
+
+def test_what_a_writer_sends_late_is_old_in_the_phase_in_which_it_was_due() -> None:
+    late = {3: replace(SENT[3], begun_ns=5000)}
+    deliveries = classify(late, [receipt(3, 5001)], FORGED)
+    assert median_age_ns(DUE, deliveries, 0, 1000) == 4701
+    assert phase(DUE, deliveries, 300, 400) == Phase(sent=1, delivered=1)
 
 
 def test_stale_is_from_before_the_restart_and_not_in_flight() -> None:

@@ -12,7 +12,7 @@ from test_recording import entries
 
 from comseclab.errors import LabError
 from comseclab.workload import spool as spool_module
-from comseclab.workload.spool import Spools
+from comseclab.workload.spool import Spools, schedule
 from comseclab.workload.synthetic import SENSORS, Synthetic
 from comseclab.workload.types import MessageType, standard_type
 
@@ -29,6 +29,7 @@ def test_sensors_have_the_study_s_sizes_and_rates(name: str, tmp_path: Path) -> 
     assert spool.messages == len(found) == spool.rate_hz == sensor.rate_hz
     assert all(abs((b - a) * sensor.rate_hz / 1e9 - 1) < 1e-6 for (a, _), (b, _) in pairwise(found))
     assert len({payload for _, payload in found}) == spool.distinct == sensor.distinct
+    assert schedule(spool.path) == [at_ns for at_ns, _ in found]
     assert found[0][1] == found[sensor.distinct][1]
     message = ROS2.deserialize_cdr(found[0][1], sensor.type)
     message.header.frame_id = "x" * 26

@@ -13,7 +13,7 @@ IN_FLIGHT_NS = 50_000_000
 
 @dataclass(frozen=True)
 class Sent:
-    """A message of the genuine writer's; `begun_ns` and all other times are of the nodes' one clock."""
+    """A message that the genuine writer began to send; `begun_ns` and all other times are of the nodes' one clock."""
 
     begun_ns: int
     payload: bytes
@@ -67,21 +67,27 @@ def classify(sent: Mapping[int, Sent] | None, receipts: Iterable[Receipt], forge
     return found
 
 
-def phase(sent: Mapping[int, Sent], deliveries: Sequence[Delivery], begin_ns: float, end_ns: float) -> Phase:
-    """Of the messages whose sending began within the phase, how many were ever delivered as they were."""
-    of_phase = {index for index, message in sent.items() if begin_ns <= message.begun_ns < end_ns}
+def phase(scheduled: Mapping[int, int], deliveries: Sequence[Delivery], begin_ns: float, end_ns: float) -> Phase:
+    """Of the messages whose time to be sent lay within the phase, how many were ever delivered as they were.
+
+    `scheduled`: by index, when each was to be sent, ns. One that a blocked writer never began counts like any other.
+    """
+    of_phase = {index for index, intended_ns in scheduled.items() if begin_ns <= intended_ns < end_ns}
     delivered = {one.receipt.index for one in deliveries if one.genuine}
     return Phase(sent=len(of_phase), delivered=len(of_phase & delivered))
 
 
 def median_age_ns(
-    sent: Mapping[int, Sent], deliveries: Sequence[Delivery], begin_ns: float, end_ns: float
+    scheduled: Mapping[int, int], deliveries: Sequence[Delivery], begin_ns: float, end_ns: float
 ) -> float | None:
-    """From the beginning of the sending to the first arrival, of the phase's messages that arrived; None for none."""
+    """From the time to be sent to the first arrival, of the phase's messages that arrived; None for none.
+
+    What a writer that was held up sends late is old, too.
+    """
     ages = [
-        one.receipt.arrived_ns - sent[one.receipt.index].begun_ns
+        one.receipt.arrived_ns - scheduled[one.receipt.index]
         for one in deliveries
-        if one.genuine and not one.again and begin_ns <= sent[one.receipt.index].begun_ns < end_ns
+        if one.genuine and not one.again and begin_ns <= scheduled[one.receipt.index] < end_ns
     ]
     return float(median(ages)) if ages else None
 

@@ -17,6 +17,7 @@ from comseclab.attack.told import crashed, refused, told
 from comseclab.results.record import WireProof
 from comseclab.results.samples import RECEIPT, SEND, read_kept, read_records
 from comseclab.trial import validity
+from comseclab.workload.spool import schedule
 
 if TYPE_CHECKING:
     from comseclab.attack.conduct import AttackedTrial
@@ -51,8 +52,9 @@ def observe(trial: "AttackedTrial") -> Seen:
     recorded = _sent(trial)
     deliveries = classify(recorded, receipts, spec.forged_nonce)
     sent = recorded or {}
+    scheduled = _scheduled(trial)
     # A victim that crashed took its records along: what was lost is unknown then, and the crash the only finding.
-    counted = sent if whole else {}
+    counted = scheduled if whole and recorded is not None else {}
     _list_deliveries(trial.folder / "evidence" / "delivered.txt", deliveries)
     attacked = [one for one in deliveries if one.receipt.arrived_ns >= begin_ns]
     received_by, capture = _received_by(trial), trial.wire.path
@@ -68,8 +70,8 @@ def observe(trial: "AttackedTrial") -> Seen:
         repeated=sum(one.again for one in attacked),
         stale=stale(sent, deliveries, scene.restarted_ns, last_life),
         last_genuine=max((one.receipt.index for one in deliveries if one.genuine), default=-1),
-        age_before_ns=median_age_ns(sent, deliveries, -math.inf, begin_ns),
-        age_during_ns=median_age_ns(sent, deliveries, begin_ns, end_ns),
+        age_before_ns=median_age_ns(scheduled, deliveries, -math.inf, begin_ns),
+        age_during_ns=median_age_ns(scheduled, deliveries, begin_ns, end_ns),
         told=told(trial, begin_ns),
         crashed={**crashed(trial.nodes), **trial.fallen},
         rogue_received=sum(received_by.values()),
@@ -87,6 +89,12 @@ def observe(trial: "AttackedTrial") -> Seen:
         injected_bytes=scene.budget.bytes,
         targeted=scene.targeted,
     )
+
+
+def _scheduled(trial: "AttackedTrial") -> dict[int, int]:
+    """When each message was to be sent, by index, ns."""
+    stream = trial.spec.streams[0]
+    return {index: trial.begin_ns + at_ns for index, at_ns in enumerate(schedule(stream.spool)[: stream.messages])}
 
 
 def _sent(trial: "AttackedTrial") -> dict[int, Sent] | None:

@@ -30,7 +30,7 @@ class AttackSpec(Spec):
 
 
 class Phase(Record):
-    """Messages whose time to be sent lay in one phase of the trial."""
+    """Messages due, by their writer's schedule, in one phase of the trial: begun or not."""
 
     sent: int
     delivered: int
@@ -43,16 +43,18 @@ class Phase(Record):
 class Seen(Record):
     """What the subscriber received and what everybody's programs and the capture show."""
 
-    before: Phase = Field(description="messages sent before the attack, and how many of them were delivered")
-    during: Phase = Field(description="the same, of messages sent during the attack")
-    after: Phase = Field(description="the same, of messages sent after it")
+    before: Phase = Field(description="messages due before the attack, and how many of them were delivered")
+    during: Phase = Field(description="the same, of messages due during the attack")
+    after: Phase = Field(description="the same, of messages due after it")
     altered: int = Field(0, description="receipts whose bytes neither the writer nor the attacker sent")
     forged: int = Field(0, description="receipts that carry the attacker's nonce")
     repeated: int = Field(0, description="genuine messages delivered again")
     stale: int = Field(0, description="of these, delivered to a subscriber that was restarted after they were sent")
     last_genuine: int | None = Field(None, description="index of the last message delivered, -1 for none")
-    age_before_ns: float | None = Field(None, description="median time from send to receipt before the attack")
-    age_during_ns: float | None = Field(None, description="median, messages sent during the attack; delivered ones")
+    age_before_ns: float | None = Field(
+        None, description="median time from when a message was due to its receipt, of those before the attack"
+    )
+    age_during_ns: float | None = Field(None, description="the same, of messages due during the attack")
     told: list[str] = Field(default_factory=list, description="what the stack told a victim's application meanwhile")
     crashed: dict[str, str] = Field(default_factory=dict, description="victim, a node or a service -> how it ended")
     rogue_received: int = Field(0, description="genuine messages that a node of the attacker received")

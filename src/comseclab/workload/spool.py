@@ -156,6 +156,14 @@ class _Writer:
             self.room_until = end + RESERVE_BYTES
 
 
+def schedule(path: Path) -> list[int]:
+    """When each message of a spool is to be sent, ns since the round's start."""
+    with path.open("rb") as file:
+        _, _, _, count, index, _ = HEADER.unpack(file.read(HEADER.size))
+        file.seek(index)
+        return [at_ns for at_ns, *_ in ENTRY.iter_unpack(file.read(count * ENTRY.size))]
+
+
 def _disk_full(folder: Path) -> LabError:
     return LabError(
         f"the disk that holds {folder} is full", "free some space, shorten duration_s, or choose --out elsewhere"
