@@ -7,6 +7,7 @@ from made_up_attacks import NAMES, cell, matrix
 from comseclab.attack.verdict import Verdict
 from comseclab.report.attack import claims, looks, standards, summary, vendors
 from comseclab.report.attack.claims import Standing, standing
+from comseclab.report.attack.page import page
 from comseclab.report.attack.run import AttackRun
 
 
@@ -85,6 +86,19 @@ def test_vendors_differ_where_verdicts_that_say_something_do(tmp_path: Path) -> 
     assert [mark["word"] for mark in rows[0]["marks"]] == ["stopped", "disrupted"]
     assert vendors.stacks(run) == ["cyclonedds", "fastdds"]
     assert not list(vendors.differences(AttackRun(tmp_path, matrix())))
+
+
+def test_what_is_shown_of_one_vendor_only_is_told_apart(tmp_path: Path) -> None:
+    """An effect on one and nothing shown of the other is no difference between verdicts, but no likeness either."""
+    verdicts = {"eavesdrop": Verdict.NOT_SHOWN, "insider-publish": Verdict.NOT_SHOWN, "drop": Verdict.INVALID}
+    other = [cell("cyclonedds", "all-encrypt", name, verdict) for name, verdict in verdicts.items()]
+    run = AttackRun(tmp_path, matrix().model_copy(update={"cells": [*matrix().cells, *other]}))
+    assert not list(vendors.differences(run))
+    rows = list(vendors.half_shown(run))
+    assert [(row["label"], row["attack"]) for row in rows] == [("all-encrypt", "insider-publish")]
+    assert [mark["word"] for mark in rows[0]["marks"]] == ["not shown", "succeeded"]
+    told = page(run, None, "")
+    assert told.index("No verdict that says something differs.") < told.index("does not mean that it stops the attack")
 
 
 def test_vendors_are_not_compared_without_protection(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def page(run: AttackRun, cost: Figure | None, measured: str) -> str:
         matrix=_grid(run, looks.mark),
         vendors=vendors.stacks(run),
         differences=list(vendors.differences(run)),
+        half_shown=list(vendors.half_shown(run)),
         costs=sections([cost]) if cost else [],
         measured=measured,
         refuted=claims.refuted(run),
