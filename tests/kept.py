@@ -6,8 +6,8 @@ from pathlib import Path
 
 KEY = b"PRIVATE KEY"
 """In every file in PEM that holds one."""
-IN_HEX = ("injected.hex", "delivered.txt")
-"""Files whose lines end with bytes in hexadecimal digits."""
+IN_HEX = ("injected.hex", "delivered.txt", "false.hex")
+"""Files whose lines end with bytes in hexadecimal digits, but for remarks."""
 
 
 def with_private_key(folder: Path) -> list[Path]:
@@ -22,4 +22,5 @@ def _contents(path: Path) -> Iterator[bytes]:
     if path.suffix == ".gz":
         yield gzip.decompress(content)
     if path.name in IN_HEX:
-        yield from (bytes.fromhex(line.split()[-1]) for line in content.decode().splitlines() if line)
+        lines = (line for line in content.decode().splitlines() if line and not line.startswith("#"))
+        yield from (bytes.fromhex(line.split()[-1]) for line in lines)

@@ -12,7 +12,17 @@ import pytest
 
 from comseclab.attack import leaks
 from comseclab.attack.conduct import AttackedTrial
-from comseclab.attack.deliveries import IN_FLIGHT_NS, Receipt, Sent, classify, median_age_ns, phase, stale
+from comseclab.attack.deliveries import (
+    IN_FLIGHT_NS,
+    MOST_FALSE,
+    Receipt,
+    Sent,
+    classify,
+    false_messages,
+    median_age_ns,
+    phase,
+    stale,
+)
 from comseclab.attack.entered import active, between, bytes_sent, without, write_capture
 from comseclab.attack.frame import Frame, syn_frame, udp_frame
 from comseclab.attack.observe import reasons
@@ -43,6 +53,29 @@ def test_a_receipt_is_what_its_bytes_say() -> None:
     forged = [receipt(5, payload=b"x" + FORGED.encode()), Receipt(77, 960, b"y" + bytes.fromhex(FORGED) + b"z")]
     found = classify(SENT, [receipt(1), receipt(2, payload=b"message 2 "), other_index, unknown, *forged], FORGED)
     assert [one.kind for one in found] == ["genuine", "altered", "altered", "forged", "altered", "forged"]
+
+
+def test_false_messages_are_kept_whole_and_altered_ones_beside_what_was_sent() -> None:
+    long, forged = b"message 2 " * 1000, b"x" + FORGED.encode()
+    found = classify(
+        SENT, [receipt(1), receipt(2, payload=long), Receipt(99, 950, b"?"), receipt(3, 960, forged)], FORGED
+    )
+    assert false_messages(SENT, found) == [
+        "# 2 altered, 0 left out; 1 forged, 0 left out",
+        f"207 2 altered {long.hex()}",
+        f"200 2 sent {SENT[2].payload.hex()}",
+        f"950 99 altered {b'?'.hex()}",
+        f"960 3 forged {forged.hex()}",
+    ]
+    assert false_messages(SENT, found[:1]) == []
+
+
+def test_so_many_false_messages_are_kept_of_each_kind_and_the_others_counted() -> None:
+    altered = [receipt(2, number, b"?") for number in range(1, MOST_FALSE + 4)]
+    forged = [receipt(3, number, FORGED.encode()) for number in range(1, MOST_FALSE + 2)]
+    first, *lines = false_messages(SENT, classify(SENT, [*altered, *forged], FORGED))
+    assert first == f"# {MOST_FALSE + 3} altered, 3 left out; {MOST_FALSE + 1} forged, 1 left out"
+    assert [line.split()[2] for line in lines] == ["altered", "sent"] * MOST_FALSE + ["forged"] * MOST_FALSE
 
 
 def test_without_the_writers_records_only_what_is_forged_can_be_told() -> None:

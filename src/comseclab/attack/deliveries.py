@@ -10,6 +10,9 @@ from comseclab.attack.spec import Phase
 IN_FLIGHT_NS = 50_000_000
 """A message sent so shortly before its subscriber was told to restart may have been on its way."""
 
+MOST_FALSE = 20
+"""Altered messages of a trial, and forged ones, that are kept whole: 2 MB of digits, as messages have 16 kB at most."""
+
 
 @dataclass(frozen=True)
 class Sent:
@@ -65,6 +68,25 @@ def classify(sent: Mapping[int, Sent] | None, receipts: Iterable[Receipt], forge
             found.append(Delivery(receipt, "genuine", again=receipt.index in had))
             had.add(receipt.index)
     return found
+
+
+def false_messages(sent: Mapping[int, Sent], deliveries: Sequence[Delivery]) -> list[str]:
+    """The altered and the forged messages among the deliveries, whole, a line each; nothing where there is none.
+
+    The first line counts them and those that are left out. An altered message is followed by the writer's own of the
+    same index, if it sent one.
+    """
+    found = {kind: [one for one in deliveries if one.kind == kind] for kind in ("altered", "forged")}
+    if not any(found.values()):
+        return []
+    counts = (f"{len(of_kind)} {kind}, {max(0, len(of_kind) - MOST_FALSE)} left out" for kind, of_kind in found.items())
+    lines = [f"# {'; '.join(counts)}"]
+    for one in (*found["altered"][:MOST_FALSE], *found["forged"][:MOST_FALSE]):
+        receipt = one.receipt
+        lines.append(f"{receipt.arrived_ns} {receipt.index} {one.kind} {receipt.payload.hex()}")
+        if one.kind == "altered" and (original := sent.get(receipt.index)):
+            lines.append(f"{original.begun_ns} {receipt.index} sent {original.payload.hex()}")
+    return lines
 
 
 def phase(scheduled: Mapping[int, int], deliveries: Sequence[Delivery], begin_ns: float, end_ns: float) -> Phase:

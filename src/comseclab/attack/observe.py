@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from comseclab.attack import leaks
-from comseclab.attack.deliveries import Delivery, Receipt, Sent, classify, median_age_ns, phase, stale
+from comseclab.attack.deliveries import (
+    Delivery,
+    Receipt,
+    Sent,
+    classify,
+    false_messages,
+    median_age_ns,
+    phase,
+    stale,
+)
 from comseclab.attack.entered import active, between, bytes_sent, without
 from comseclab.attack.frame import Frame
 from comseclab.attack.scene import BYSTANDER
@@ -55,8 +64,11 @@ def observe(trial: "AttackedTrial") -> Seen:
     scheduled = _scheduled(trial)
     # A victim that crashed took its records along: what was lost is unknown then, and the crash the only finding.
     counted = scheduled if whole and recorded is not None else {}
-    _list_deliveries(trial.folder / "evidence" / "delivered.txt", deliveries)
     attacked = [one for one in deliveries if one.receipt.arrived_ns >= begin_ns]
+    evidence = trial.folder / "evidence"
+    _list_deliveries(evidence / "delivered.txt", deliveries)
+    if whole_ones := false_messages(sent, attacked):
+        (evidence / "false.hex").write_text("\n".join(whole_ones) + "\n")
     received_by, capture = _received_by(trial), trial.wire.path
     before = phase(counted, deliveries, -math.inf, begin_ns)
     meanwhile = between(list(trial.path.seen), begin_ns, end_ns)

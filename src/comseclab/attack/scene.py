@@ -19,10 +19,14 @@ from comseclab.testbed.host import Host
 ATTACKER, BYSTANDER = "attacker", "bystander"
 """Hosts that a trial under attack has beside its own."""
 KEPT_INJECTED = 200
+"""Pieces that stand in the evidence; all of them are counted."""
 
 
 class Scene:
-    """Made for one trial. Whatever an attack sends goes through here: fenced, bounded and written down."""
+    """Made for one trial. What an attack's code sends goes through here: fenced, bounded, counted and written down.
+
+    Handshakes of TLS on its connections, and what the attacker's nodes send, only the capture shows.
+    """
 
     def __init__(
         self, spec: AttackSpec, hosts: Mapping[str, Host], path: OnPath, dialect: Dialect,
