@@ -17,7 +17,6 @@ from attack.traffic import messages, recorded
 from comseclab.attack import fence
 from comseclab.attack.base import Attack
 from comseclab.attack.dialect import Dialect, dialect_of, dialects
-from comseclab.attack.frame import Frame
 from comseclab.attack.path import OnPath, passes
 from comseclab.attack.registry import ATTACKS
 from comseclab.errors import LabError
@@ -101,7 +100,7 @@ def test_a_connection_that_is_refused_was_tried_and_one_that_nobody_answers_was_
         ("a host with a route out", "a route leads out"),
         ("a host with a foreign address", "192.0.2.7 is no address of a testbed"),
         ("inject fragment", "192.0.2.1 is no address"),
-        ("inject IPv6", "no IPv6"),
+        ("inject IPv6", "86dd, which is not IPv4"),
         ("inject a piece", "ends before"),
         ("inject after the end", "the attack has ended"),
         ("say after the end", "the attack has ended"),
@@ -243,4 +242,21 @@ def test_no_attack_does_anything(
 def test_frames_within_a_testbed_pass() -> None:
     for address in ("10.77.0.2", "239.255.0.1", "10.77.0.255"):
         fence.check_frame(frame_to(address))
-    fence.check_frame(Frame(0, b"\xff" * 12 + b"\x08\x06" + bytes(28)).raw)
+
+
+@pytest.mark.parametrize("address", ["10.77.0.2", "192.0.2.1"])
+@pytest.mark.parametrize(
+    "before",
+    [b"\x81\x00\x00\x01\x08\x00", b"\x88\xa8\x00\x01\x81\x00\x00\x01\x08\x00", b"\x86\xdd", b"\x08\x06", b"\x00\x40"],
+    ids=["one VLAN", "two VLANs", "IPv6", "ARP", "IEEE 802.3"],
+)
+def test_frames_that_are_not_plainly_of_ipv4_are_closed(before: bytes, address: str) -> None:
+    frame = frame_to(address)
+    with pytest.raises(LabError, match=f"EtherType {before[:2].hex()}"):
+        fence.check_frame(frame[:12] + before + frame[14:])
+
+
+@pytest.mark.parametrize("size", [0, 13, 14, 33])
+def test_frames_that_are_cut_short_are_closed(size: int) -> None:
+    with pytest.raises(LabError, match="ends before"):
+        fence.check_frame(frame_to("10.77.0.2")[:size])

@@ -25,7 +25,8 @@ _LOOPBACK = ipaddress.IPv4Network("127.0.0.0/8")
 _REMEDY = "attacks run inside `comseclab attack` only"
 _NET = Path("/proc/thread-self/net")
 """What the calling thread's network namespace has."""
-_IPV4, _IPV6 = b"\x08\x00", b"\x86\xdd"
+_IPV4 = b"\x08\x00"
+"""The EtherType."""
 
 Identity = tuple[int, int]
 _ours: set[Identity] = set()
@@ -85,13 +86,15 @@ def check_address(address: str) -> str:
 
 
 def check_frame(raw: bytes) -> None:
-    """Raise LabError when an Ethernet frame is for an address that is not a testbed's. Its source may be made up."""
-    if raw[12:14] == _IPV6:
-        raise LabError("a testbed has no IPv6", _REMEDY)
-    if raw[12:14] == _IPV4:
-        if len(raw) < 34:
-            raise LabError("a frame ends before its IPv4 header does", _REMEDY)
-        check_address(socket.inet_ntoa(raw[30:34]))
+    """Raise LabError unless an Ethernet frame is one of IPv4 for a testbed's address. Its source may be made up.
+
+    No attack sends anything else, and what is tagged or of another protocol may be for whoever it wants.
+    """
+    if len(raw) < 34:
+        raise LabError("a frame ends before its IPv4 header does", _REMEDY)
+    if raw[12:14] != _IPV4:
+        raise LabError(f"a frame has the EtherType {raw[12:14].hex()}, which is not IPv4's", _REMEDY)
+    check_address(socket.inet_ntoa(raw[30:34]))
 
 
 def _check_isolated(host: Host) -> None:
