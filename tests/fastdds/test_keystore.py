@@ -222,7 +222,7 @@ def test_unsigned_documents_need_the_authoritys_key(keystore: Path, tmp_path: Pa
         ({"publish_mode": "later"}, "publish_mode is synchronous or asynchronous"),
         ({"history_depth": 0}, "history_depth is a whole number from 1"),
         ({"history_depth": True}, "history_depth is a whole number from 1"),
-        ({"qos_profile": "/nowhere.xml"}, "qos_profile is an XML file that exists"),
+        ({"qos_profile": "/nowhere.xml"}, "qos_profile is a well-formed XML file"),
         ({"max_message_size": 65500, "send_buffer": 65536}, None),
     ],
 )

@@ -136,12 +136,25 @@ def test_levels_reach_the_trial(tmp_path: Path) -> None:
 
 
 def test_files_of_a_middleware_s_options_are_beside_the_plan(tmp_path: Path) -> None:
-    (tmp_path / "qos.xml").touch()
+    (tmp_path / "qos.xml").write_text("<dds/>")
     (tmp_path / "p.toml").write_text(
         "[plan]\nname = 'p'\n[factors]\nsettings = 's'\n[settings.s.fastdds]\nqos_profile = 'qos.xml'"
     )
     (case,) = expand(load_plan(tmp_path / "p.toml"))
     assert case.settings == {"fastdds": {"qos_profile": str(tmp_path / "qos.xml")}}
+
+
+@pytest.mark.parametrize("content", ["", "<dds>", "{}", '<?xml version="1.0" encoding="none"?><dds/>'])
+@pytest.mark.parametrize("option", ["fastdds.qos_profile", "cyclonedds.configuration"])
+def test_a_document_that_is_no_xml_is_refused(tmp_path: Path, option: str, content: str) -> None:
+    stack, key = option.split(".")
+    (tmp_path / "qos.xml").write_text(content)
+    (tmp_path / "p.toml").write_text(
+        f"[plan]\nname = 'p'\n[factors]\nmiddleware = '{stack}'\nsettings = 's'\n"
+        f"[settings.s.{stack}]\n{key} = 'qos.xml'"
+    )
+    with pytest.raises(LabError, match=f"{key} is a well-formed XML file, not"):
+        expand(load_plan(tmp_path / "p.toml"))
 
 
 def test_a_plan_survives_json(tmp_path: Path) -> None:

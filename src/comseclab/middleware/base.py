@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from comseclab.results.record import WireProof
 from comseclab.trial.spec import Factors, TrialSpec
@@ -66,6 +67,11 @@ class Setting:
         return cls(
             lambda value: type(value) is int and least <= value <= most, f"a whole number from {least} to {most}"
         )
+
+    @classmethod
+    def xml_file(cls) -> "Setting":
+        """The path of a well-formed XML file."""
+        return cls(lambda value: isinstance(value, str) and _is_xml(value), "a well-formed XML file")
 
     @classmethod
     def one_of(cls, *values: str) -> "Setting":
@@ -142,6 +148,14 @@ class Middleware(ABC):
     @abstractmethod
     def prove(self, capture: Path, spec: TrialSpec) -> WireProof:
         """Read the trial's capture (pcapng) and say whether the wire agrees with the protection."""
+
+
+def _is_xml(path: str) -> bool:
+    try:
+        ElementTree.parse(path)
+    except (OSError, ValueError, LookupError, ElementTree.ParseError):  # the middle two: of an unknown encoding
+        return False
+    return True
 
 
 def _nearest(name: str, known: tuple[str, ...]) -> str:

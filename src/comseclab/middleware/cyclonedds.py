@@ -26,7 +26,7 @@ SETTINGS = {
     "history_depth": Setting.whole(1, 1_000_000),
     "history_size": Setting.whole(1024, (1 << 31) - 1),
     "publish_timeout_ms": Setting.whole(0, 3_600_000),
-    "configuration": Setting(lambda value: isinstance(value, str) and _is_xml(Path(value)), "a well-formed XML file"),
+    "configuration": Setting.xml_file(),
 }
 """Sizes in bytes. `configuration` is a Cyclone DDS configuration of the user's; interface and security stay ours."""
 
@@ -59,14 +59,6 @@ class CycloneDds(DdsStack):
             "send_buffer": sizes["send_buffer"],
             **given,
         }
-
-
-def _is_xml(path: Path) -> bool:
-    try:
-        ElementTree.parse(path)
-    except (OSError, ElementTree.ParseError):
-        return False
-    return True
 
 
 def tuned(*, max_message_size: int, history_size: int, receive_buffer: int, send_buffer: int) -> str:

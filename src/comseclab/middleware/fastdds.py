@@ -1,7 +1,6 @@
 """Fast DDS 2.9 (eProsima), ROS 2's default middleware. Its transport: native/transports/fastdds."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from comseclab.middleware.base import Material, Place, Setting
@@ -16,7 +15,7 @@ SETTINGS = {
     "history_depth": Setting.whole(1, 1_000_000),
     "publish_timeout_ms": Setting.whole(0, 3_600_000),
     "publish_mode": Setting.one_of("synchronous", "asynchronous"),
-    "qos_profile": Setting(lambda value: isinstance(value, str) and Path(value).is_file(), "an XML file that exists"),
+    "qos_profile": Setting.xml_file(),
 }
 """Sizes in bytes; meaning: settings.hpp."""
 
