@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
 from comseclab.analysis.build import trial_medians
 from comseclab.analysis.compare import pair_ratios
 from comseclab.analysis.reading import Campaign as Described
@@ -18,7 +16,7 @@ from comseclab.campaign import floor
 from comseclab.campaign.run import Campaign, Rule, Watcher
 from comseclab.errors import LabError
 from comseclab.places import native_programs
-from comseclab.plan import Case, Plan, Trials, check_documents, check_installed, expand, stacks
+from comseclab.plan import Case, Plan, Trials, check_documents, check_installed, expand, saved_plan, stacks
 from comseclab.results import environment
 from comseclab.results.record import TrialRecord
 from comseclab.results.store import RunFolder, not_measured, write_atomically
@@ -60,16 +58,13 @@ def reopen(path: Path) -> Work:
     if not (path / "plan.json").is_file():
         raise not_measured(path)
     run = RunFolder(path.resolve())
-    saved = run.read_json("plan.json")
-    try:
-        plan = Plan.model_validate(saved["plan"])
-    except ValidationError as error:
-        raise LabError(f"{run.path / 'plan.json'}: {error.errors()[0]['msg']}", "begin a new run") from None
-    chosen = set(saved["cases"])
-    cases = [case for case in expand(plan) if case.id in chosen]
+    saved = saved_plan(run.read_json("plan.json"), run.path / "plan.json")
+    cases = [case for case in expand(saved.plan) if case.id in saved.cases]
+    if not cases:
+        raise LabError(f"{run.path / 'plan.json'} names no case of its plan", "begin a new run")
     check_installed(cases)
-    check_documents(plan, cases)
-    return Work(run, plan, cases)
+    check_documents(saved.plan, cases)
+    return Work(run, saved.plan, cases)
 
 
 def measure(work: Work, watcher: Watcher, preparing: Preparing) -> None:

@@ -9,6 +9,7 @@ from comseclab.errors import LabError
 from comseclab.places import shipped_plan
 from comseclab.plan import Plan, expand, load_plan, only
 
+LONG = "x" * 300
 GOOD = '[plan]\nname = "p"\n'
 
 
@@ -83,6 +84,13 @@ def refusal(tmp_path: Path, text: str) -> str:
             'plan p.toml: [workloads.w]: "x y" is no ROS topic',
         ),
         (GOOD + '[[workloads.w.streams]]\nrecording = "none.mcap"\ntopic = "/scan"', "none.mcap does not exist"),
+        (GOOD + '[protections.p]\nbase = "auth"\nkeystore = "~nouser/k"', "~nouser/k does not exist"),
+        (GOOD + f'[protections.p]\nbase = "auth"\nkeystore = "{LONG}"', "cannot be used: File name too long"),
+        (
+            GOOD + f'[settings.s.fastdds]\nqos_profile = "{LONG}.xml"\n[factors]\nsettings = "s"',
+            "qos_profile is a well-formed XML file, not ",
+        ),
+        (GOOD + f"x = {'[' * 5000}{']' * 5000}", "plan p.toml is nested too deeply"),
     ],
 )  # fmt: skip
 def test_mistake_is_named_with_its_place(tmp_path: Path, text: str, said: str) -> None:

@@ -80,7 +80,8 @@ def test_a_plan_with_a_recording_survives_json(recording: Path) -> None:
     ("topics", "said"),
     [
         ([], f"recording my drive has several topics (choose with --topic: {TOPICS})"),
-        (["/scan"], f"recording my drive has no messages on /scan (it has {TOPICS})"),
+        (["/scan"], f'recording my drive has no messages on "/scan" (it has {TOPICS})'),
+        ([""], f'recording my drive has no messages on "" (it has {TOPICS})'),
         (["/chatter"], "type std_msgs/msg/String has no room for a message's identity"),
         (["odd name"], 'recording my drive: "odd name" is no ROS topic'),
     ],

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from comseclab.attack import matrix
 from comseclab.attack.campaign import ROUND_S, AttackCampaign, Job, Watcher, jobs
 from comseclab.attack.cells import LINK, Cell, cells, configurations
@@ -15,7 +13,17 @@ from comseclab.attack.matrix import CellRow, Described, Matrix
 from comseclab.attack.verdict import Judged, Verdict
 from comseclab.errors import LabError
 from comseclab.places import native_programs
-from comseclab.plan import Case, Plan, Trials, check_documents, check_installed, expand, stacks
+from comseclab.plan import (
+    Case,
+    Plan,
+    Trials,
+    check_documents,
+    check_installed,
+    expand,
+    saved_plan,
+    saved_text,
+    stacks,
+)
 from comseclab.results import environment
 from comseclab.results.store import ATTACK_PLAN, RunFolder, write_atomically
 from comseclab.testbed import clean
@@ -93,16 +101,12 @@ def saved(path: Path) -> tuple[Plan, list[Case], str]:
     name = next((name for name in (ATTACK_PLAN, "plan.json") if (path / name).is_file()), None)
     if name is None:
         raise LabError(f"{path} is not a run folder", "give one that `comseclab attack` made")
-    content = RunFolder(path).read_json(name)
-    try:
-        plan = Plan.model_validate(content["plan"])
-    except ValidationError as error:
-        raise LabError(f"{path / name}: {error.errors()[0]['msg']}", "begin a new run") from None
-    kept = set(content["cases"])
+    kept = saved_plan(RunFolder(path).read_json(name), path / name)
+    plan = kept.plan
     attacked = configurations(plan, expand(plan))
-    measured = configurations(plan, [case for case in expand(plan) if case.id in kept])
-    cases = [case for case in attacked if case.id in kept] if name == ATTACK_PLAN else measured
-    return plan, cases, (path / "plan.toml").read_text()
+    measured = configurations(plan, [case for case in expand(plan) if case.id in kept.cases])
+    cases = [case for case in attacked if case.id in kept.cases] if name == ATTACK_PLAN else measured
+    return plan, cases, saved_text(path)
 
 
 def reopen(path: Path) -> AttackWork:

@@ -78,6 +78,8 @@ def main() -> None:
             fail(f"the disk is full ({error.filename or 'writing results'}): free space, then continue with --resume")
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             fail(f"no right to use {error.filename or 'a file'}: {error.strerror}")
+        if error.errno == errno.ENAMETOOLONG:
+            fail(f"no file can be called {error.filename}: {error.strerror}")
         fail_unforeseen(error)
     except Exception as error:
         fail_unforeseen(error)

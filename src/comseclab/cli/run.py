@@ -42,8 +42,10 @@ def run(
     if resume:
         work = laboratory.reopen(run_to_resume(plan, out))
     elif plan.is_dir():
+        from comseclab.plan import saved_text
+
         before = laboratory.reopen(plan)
-        chosen, cases, text = before.plan, before.cases, (plan / "plan.toml").read_text()
+        chosen, cases, text = before.plan, before.cases, saved_text(plan)
     else:
         chosen, cases, text = choose(plan, recording, topic or [], each_topic, only)
     if dry_run:

@@ -2,7 +2,7 @@
 
 from comseclab.plan.cases import Case, check_installed, expand, expected_seconds, matching, only, stacks
 from comseclab.plan.documents import check_documents
-from comseclab.plan.read import load_plan, with_recording
+from comseclab.plan.read import load_plan, saved_plan, saved_text, with_recording
 from comseclab.plan.schema import Plan
 from comseclab.plan.trials import Trials
 
@@ -17,6 +17,8 @@ __all__ = [
     "load_plan",
     "matching",
     "only",
+    "saved_plan",
+    "saved_text",
     "stacks",
     "with_recording",
 ]

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from comseclab.errors import LabError
 from comseclab.places import shipped_plan
 from comseclab.plan.levels import check_names, check_streams
-from comseclab.plan.schema import Plan, Stream, Workload
+from comseclab.plan.schema import Plan, Stream, Table, Workload
 from comseclab.workload.recording import Recording
 
 Overrides = Mapping[str, Mapping[str, Any]]
@@ -29,6 +29,8 @@ def load_plan(path: Path, overrides: Overrides | None = None) -> Plan:
         raise LabError(f"cannot read plan {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LabError(f"plan {path.name} is not TOML: {error}") from None
+    except RecursionError:
+        raise LabError(f"plan {path.name} is nested too deeply", "no key needs more than a few levels") from None
     for table, values in (overrides or {}).items():
         content[table] = {**content.get(table, {}), **values}
     return checked_plan(content, path)
@@ -47,6 +49,30 @@ def checked_plan(content: Mapping[str, Any], path: Path) -> Plan:
     return plan
 
 
+class SavedPlan(Table):
+    """What a run folder keeps: the plan as understood, and the ids of the cases chosen from it."""
+
+    plan: Plan
+    cases: list[str]
+
+
+def saved_plan(content: object, path: Path) -> SavedPlan:
+    """The plan of a run folder, from the parsed content of its file `path`."""
+    try:
+        return SavedPlan.model_validate(content)
+    except ValidationError as error:
+        raise LabError(f"{path}: {_explain(error.errors()[0])}", "begin a new run") from None
+
+
+def saved_text(folder: Path) -> str:
+    """The plan file that a run folder keeps, as it was given. Raises LabError where it is gone."""
+    try:
+        return (folder / "plan.toml").read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise LabError(f"{folder / 'plan.toml'} cannot be read: {reason}", "begin a new run") from None
+
+
 def with_recording(plan: Plan, file: Path, topics: Sequence[str] = (), *, each_topic: bool = False) -> Plan:
     """The plan with its workloads replaced by topics of a recording; a recording's only topic need not be named.
 
@@ -59,6 +85,10 @@ def with_recording(plan: Plan, file: Path, topics: Sequence[str] = (), *, each_t
             f"recording {file.name} has several topics", f"choose with --topic: {', '.join(sorted(recorded))}"
         )
     chosen = list(dict.fromkeys(topics or recorded))
+    for topic in chosen:
+        if not topic or topic not in recorded:
+            listed = ", ".join(sorted(recorded))
+            raise LabError(f'recording {file.name} has no messages on "{topic}"', f"it has {listed}")
     robot, station = plan.hosts.names[0], plan.hosts.names[-1]
     streams = [Stream(recording=file.resolve(), topic=topic, writer=robot, readers=[station]) for topic in chosen]
     check_streams(streams, plan.hosts.names, f"recording {file.name}")

@@ -1,5 +1,6 @@
 """The schema of a plan file. Units stand in the keys; paths are relative to the plan's folder."""
 
+import os
 import re
 from difflib import get_close_matches
 from pathlib import Path
@@ -41,8 +42,13 @@ def nearest(name: str, known: list[str]) -> str:
 def _user_path(value: object, info: ValidationInfo) -> Path:
     if not isinstance(value, str | Path):
         raise PydanticCustomError("path", "should be a path, as a string")
-    path = Path((info.context or {}).get("folder", ".")) / Path(value).expanduser()
-    if not path.exists():
+    path = Path((info.context or {}).get("folder", "."), os.path.expanduser(value))
+    try:
+        there = path.exists()
+    except OSError as error:
+        told = {"path": str(path), "reason": error.strerror}
+        raise PydanticCustomError("path", "{path} cannot be used: {reason}", told) from None
+    if not there:
         raise PydanticCustomError("path", "{path} does not exist", {"path": str(path)})
     return path.resolve()
 
@@ -61,7 +67,7 @@ def _beside_the_plan(value: Any, info: ValidationInfo) -> Any:
     """An option of a middleware that names a file in the plan's folder, as an absolute path; others as they are."""
     if isinstance(value, str) and Path(value).suffix:
         path = Path((info.context or {}).get("folder", ".")) / value
-        return str(path.resolve()) if path.is_file() else value
+        return str(path.resolve()) if os.path.isfile(path) else value
     return value
 
 
