@@ -76,6 +76,13 @@ def test_sentences_leave_out_what_there_is_none_of(tmp_path: Path) -> None:
         assert "1 cell refutes a claim" in said
 
 
+def test_what_detects_messages_that_are_held_up_is_told_where_nothing_did(tmp_path: Path) -> None:
+    for verdict, told in ((Verdict.SUCCEEDED, ["drop succeeded"]), (Verdict.DETECTED, [])):
+        run = AttackRun(tmp_path, matrix().model_copy(update={"cells": [cell("zenoh", "mtls", "drop", verdict)]}))
+        found = [one for one in summary.caveats(run) if "deadline or lifespan in the QoS" in one["remedy"]]
+        assert [one["text"].partition(",")[0] for one in found] == told
+
+
 def test_vendors_differ_where_verdicts_that_say_something_do(tmp_path: Path) -> None:
     verdicts = (Verdict.STOPPED, Verdict.STOPPED, Verdict.NOT_SHOWN, Verdict.STOPPED, Verdict.DETECTED)
     other = [cell("cyclonedds", "all-encrypt", name, verdict) for name, verdict in zip(NAMES, verdicts, strict=False)]

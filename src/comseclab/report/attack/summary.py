@@ -13,6 +13,8 @@ from comseclab.report.attack.run import STRIDE, AttackRun, Configuration
 SINGLE = ("strength", "weakness", "opportunity", "threat")
 NAMED = 6
 """Cells that a sentence names; the rest it counts."""
+HELD_UP = ("drop", "delay")
+"""Attacks that no protection of messages stops."""
 
 
 def sentences(run: AttackRun) -> Iterator[dict[str, str]]:
@@ -98,6 +100,13 @@ def caveats(run: AttackRun) -> Iterator[dict[str, str]]:
             "text": f"{_cells(unknown)} not shown: nothing happened, but the positive control failed, or the attacker "
             "found nothing to act on.",
             "remedy": "Nothing follows from these, and least of all that the configuration is secure.",
+        }
+    done = {cell.attack for cell in run.matrix.cells if cell.verdict is Verdict.SUCCEEDED}
+    if unnoticed := [name for name in HELD_UP if name in done]:
+        yield {
+            "text": f"{' and '.join(unnoticed)} succeeded, which no protection of messages can stop.",
+            "remedy": "Only a deadline or lifespan in the QoS, or the application itself, detects that messages are "
+            "missing or late.",
         }
     if races := sum(cell.race for cell in run.matrix.cells):
         yield {"text": f"{_cells(races)} a race: repetitions differ.", "remedy": "More repetitions tell how often."}
