@@ -69,6 +69,7 @@ def test_a_dry_run_makes_nothing(plan: Path) -> None:
     ("arguments", "cause"),
     [
         (["run", "nowhere.toml"], "nowhere.toml"),
+        (["run", "two\nlines.toml"], "no plan two lines.toml"),
         (["run", "small.toml", "--only", "link=wifi"], 'no link "wifi"'),
         (["run", "small.toml", "--topic", "/scan"], "--recording"),
         (["run", "small.toml", "--recording", "absent.mcap"], "absent.mcap"),

@@ -58,6 +58,8 @@ def refusal(tmp_path: Path, text: str) -> str:
         (GOOD + '[protections.ours]\nbase = "auth"\nkeystore = "k"', "keystore = 'k': "),
         (GOOD + "[settings.big]\nmut = 9000", 'plan p.toml: [settings.big] has no key "mut"; did you mean "mtu"?'),
         (GOOD + "[settings.big.fastds]\nx = 1", '[settings.big] has no key "fastds"; did you mean "fastdds"?'),
+        (GOOD + "[settings.s.cyclonedds]\nhistory = 1", '[settings.s.cyclonedds]: cyclonedds has no setting'),
+        (GOOD + "[settings.s.fastdds]\nhistory_depth = 0", "[settings.s.fastdds]: fastdds: history_depth is a whole"),
         (GOOD + "[workloads.w]\nstreams = []", "[workloads.w] streams = []: list should have at least 1 item"),
         (
             GOOD + '[[workloads.w.streams]]\nsensor = "scan"\n[[workloads.w.streams]]\nopaque_bytes = 50',
@@ -70,6 +72,8 @@ def refusal(tmp_path: Path, text: str) -> str:
         (GOOD + '[[workloads.w.streams]]\nsensor = "scan"\nto = ["statio"]', 'no host "statio"; did'),
         (GOOD + "[settings.s]\nnode_cpus = {robo = [0]}", '[settings.s] node_cpus has no host "robo"; did'),
         (GOOD + '[hosts]\nnames = ["robot.x"]', 'host "robot.x" should be up to 10 small letters'),
+        (GOOD + '[hosts]\nnames = ["stat\\n"]', r'host "stat\n" should be up to 10 small letters'),
+        (GOOD + f"[hosts]\nnames = {[f'h{number}' for number in range(255)]}", "at most 254 items"),
         (GOOD + '[hosts]\nnames = ["a", "a"]', "each host should be named once"),
         (
             GOOD + '[[workloads.w.streams]]\nsensor = "scan"\n[[workloads.w.streams]]\nsensor = "scan"',
@@ -109,9 +113,8 @@ def test_several_mistakes_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_case_the_middleware_refuses_is_named_with_the_reason(tmp_path: Path) -> None:
-    said = refusal(tmp_path, GOOD + "[settings.odd.fastdds]\nno_such_option = 1\n[factors]\nsettings = 'odd'")
-    assert said.startswith("case fastdds_best-effort_none_localhost_scan_cdr_stream_odd: ")
-    assert "no_such_option" in said
+    said = refusal(tmp_path, GOOD + "[factors]\nmiddleware = 'ice'\nprotection = ['none', 'auth']")
+    assert said.startswith('case ice_best-effort_auth_localhost_scan_cdr_stream_default: ice has no protection "auth"')
 
 
 def test_overrides_replace_keys_of_a_table() -> None:

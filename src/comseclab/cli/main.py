@@ -93,6 +93,6 @@ def fail_unforeseen(error: Exception) -> NoReturn:
 
 
 def fail(message: str) -> NoReturn:
-    """Print one line and exit with the code for wrong input or environment."""
-    print(f"comseclab: {message}", file=sys.stderr)
+    """Print one line, whatever a name in it holds, and exit with the code for wrong input or environment."""
+    print("comseclab:", *message.splitlines(), file=sys.stderr)
     sys.exit(EXIT_INPUT)

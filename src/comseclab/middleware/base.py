@@ -124,6 +124,10 @@ class Middleware(ABC):
             level = getattr(factors, factor)
             if level not in levels:
                 return f'{self.name} has no {factor} "{level}"; {_nearest(level, levels)}'
+        return self.refuse_settings(settings)
+
+    def refuse_settings(self, settings: Mapping[str, Any]) -> str | None:
+        """What is wrong with a table [settings.NAME.STACK] of a plan, whether a case has it or not; None: nothing."""
         for key, value in settings.items():
             if key not in self.settings:
                 return f'{self.name} has no setting "{key}"; {_nearest(key, tuple(self.settings))}'

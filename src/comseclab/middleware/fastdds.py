@@ -5,7 +5,7 @@ from typing import Any
 
 from comseclab.middleware.base import Material, Place, Setting
 from comseclab.middleware.dds_stack import DOMAIN, LEAST_BUFFER, DdsStack, receive_buffer
-from comseclab.trial.spec import Factors, TrialSpec
+from comseclab.trial.spec import TrialSpec
 
 SETTINGS = {
     # Below 1 KiB the handshake's messages would not fit; 65 kB is UDP's own limit.
@@ -27,8 +27,8 @@ class FastDds(DdsStack):
     settings = SETTINGS
     repair_s = 3.0  # the period of its heartbeats
 
-    def refuse(self, factors: Factors, settings: Mapping[str, Any]) -> str | None:
-        if refusal := super().refuse(factors, settings):
+    def refuse_settings(self, settings: Mapping[str, Any]) -> str | None:
+        if refusal := super().refuse_settings(settings):
             return refusal
         if settings.get("max_message_size", 0) > settings.get("send_buffer", LEAST_BUFFER):
             return f"{self.name}: send_buffer must hold max_message_size"

@@ -60,9 +60,11 @@ def check_names(plan: Plan, where: str) -> None:
         for host in protection.permissions:
             _check(host, plan.hosts.names, f"{where}: [protections.{name}] permissions")
     for name, settings in plan.settings.items():
-        for stack in settings.middleware:
+        for stack, options in settings.middleware.items():
             keys = [key for key in Settings.model_fields if key != "middleware"]
             _check(stack, [*MIDDLEWARES, *keys], f"{where}: [settings.{name}]", "key")
+            if refusal := MIDDLEWARES[stack].refuse_settings(options):
+                raise LabError(f"{where}: [settings.{name}.{stack}]: {refusal}")
         for host in settings.node_cpus or {}:
             _check(host, plan.hosts.names, f"{where}: [settings.{name}] node_cpus", "host")
     for name, workload in plan.workloads.items():

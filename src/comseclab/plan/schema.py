@@ -1,5 +1,6 @@
 """The schema of a plan file. Units stand in the keys; paths are relative to the plan's folder."""
 
+import json
 import os
 import re
 from difflib import get_close_matches
@@ -20,9 +21,9 @@ def _named_well(value: str) -> str:
 
 def _hosts(names: list[str]) -> list[str]:
     for name in names:
-        if not HOST_NAME.match(name):
-            told = 'host "{name}" should be up to 10 small letters, digits and hyphens, a letter first'
-            raise PydanticCustomError("host", told, {"name": name})
+        if not HOST_NAME.fullmatch(name):
+            told = "host {name} should be up to 10 small letters, digits and hyphens, a letter first"
+            raise PydanticCustomError("host", told, {"name": json.dumps(name)})
     if len(set(names)) < len(names):
         raise PydanticCustomError("host", "each host should be named once")
     return names
@@ -151,8 +152,14 @@ class DefaultLevels(Matrix):
     settings: Levels = ["default"]
 
 
+MOST_HOSTS = 254
+"""The testbed is one network of 24 bits; its first and last address are no host's."""
+
+
 class Hosts(Table):
-    names: Annotated[list[str], AfterValidator(_hosts)] = Field(["robot", "station"], min_length=1)
+    names: Annotated[list[str], AfterValidator(_hosts)] = Field(
+        ["robot", "station"], min_length=1, max_length=MOST_HOSTS
+    )
 
 
 class Link(Table):

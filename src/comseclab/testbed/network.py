@@ -18,7 +18,7 @@ from comseclab.testbed.profile import LinkProfile
 SUBNET = "10.77.0"
 MULTICAST = "239.255.0.0/16"
 FILES = Path("/run/comseclab")
-HOST_NAME = re.compile("^[a-z][a-z0-9-]{0,9}$")
+HOST_NAME = re.compile("[a-z][a-z0-9-]{0,9}")
 """An interface's name has 15 characters at most, and `port-` stands before the host's."""
 
 NO_IPV6 = {"net.ipv6.conf.all.disable_ipv6": "1", "net.ipv6.conf.default.disable_ipv6": "1"}
@@ -43,7 +43,7 @@ class Network:
 def build(names: Sequence[str], profile: LinkProfile, backend: str) -> Network:
     """Make the hosts and join them. The switch's own process is not started here. Raises LabError."""
     for name in names:
-        if not HOST_NAME.match(name):
+        if not HOST_NAME.fullmatch(name):
             raise LabError(f"host name {name!r} cannot be used", "up to 10 small letters, digits and hyphens")
     FILES.mkdir(mode=0o700, parents=True, exist_ok=True)
     if profile.kind == "loopback":
