@@ -71,9 +71,9 @@ def reproduce(
 
 def _say_duration(selected: "Selection") -> None:
     from comseclab.cli.progress import duration
-    from comseclab.literature.selection import expected_seconds
+    from comseclab.plan import expected_seconds
 
-    about = duration(expected_seconds(selected.plan, selected.cases))
+    about = duration(expected_seconds(selected.plan, selected.cases)[0])
     number = len(selected.cases)
     typer.echo(f"{number} cell{'s' if number != 1 else ''}, about {about}", err=True)
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from comseclab import plan as plans
 from comseclab.errors import LabError
 from comseclab.literature.study import Study
 from comseclab.places import shipped_plan
@@ -12,9 +11,6 @@ from comseclab.plan import Case, Plan, check_installed, expand, load_plan, only
 
 QUICK_PAIRS = 4
 """Three give intervals half as wide again; five would leave no margin in the 45 minutes."""
-STARTS_S = {"ros1": 3.0, "ice": 1.0}
-"""What a stack's own services add to the time of a trial."""
-PAGE_S = 30.0
 QUICK: Mapping[str, Mapping[str, Any]] = {
     "plan": {"duration_s": 1.5, "drain_s": 1.0},
     "stop": {"min_pairs": QUICK_PAIRS, "max_pairs": QUICK_PAIRS},
@@ -74,9 +70,3 @@ def _told(texts: Sequence[str], **options: bool) -> str:
     given = [f"--{name.replace('_', '-')}" for name, chosen in options.items() if chosen]
     note = f"# Carried out with {' '.join(given)}; plan.json holds the plan as it was run.\n\n" if given else ""
     return note + "\n".join(texts)
-
-
-def expected_seconds(plan: Plan, cases: Sequence[Case]) -> float:
-    """About how long a reproduction takes, the page included; streams that exceed their link may add to it."""
-    starts = sum(STARTS_S.get(case.factors.middleware, 0.0) for case in cases)
-    return plans.expected_seconds(plan, cases)[0] + plan.stop.min_pairs * starts + PAGE_S

@@ -93,6 +93,8 @@ class Middleware(ABC):
     reliabilities: tuple[str, ...]
     patterns: tuple[str, ...] = ("stream", "echo")
     settings: Mapping[str, Setting]
+    start_s: float = 0.0
+    """What starting its services adds to the time of a trial, about."""
     repair_s: float = 0.0
     """How long a reliable writer may leave its readers without knowing what they miss, where that is longer than the
     usual drain."""

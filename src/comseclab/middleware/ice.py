@@ -45,6 +45,7 @@ class Ice(Middleware):
     protections = ("none", "mtls")
     reliabilities = ("best-effort", "reliable")
     settings = SETTINGS
+    start_s = 1.0
 
     def prepare(self, spec: TrialSpec, places: tuple[Place, ...], folder: Path) -> Material:
         if spec.protection.base == "none":

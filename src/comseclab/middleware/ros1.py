@@ -48,6 +48,7 @@ class Ros1(Middleware):
     protections = ("none",)
     reliabilities = ("best-effort", "reliable")
     settings = SETTINGS
+    start_s = 3.0
 
     def refuse(self, factors: Factors, settings: Mapping[str, Any]) -> str | None:
         if factors.protection != "none":

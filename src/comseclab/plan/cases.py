@@ -114,7 +114,9 @@ def check_installed(cases: Sequence[Case]) -> None:
 def expected_seconds(plan: Plan, cases: Sequence[Case]) -> tuple[float, float]:
     """How long the campaign takes if every comparison stops at its fewest pairs, and at its most."""
     rounds = plan.plan.rounds * plan.plan.duration_s + (plan.plan.rounds - 1) * plan.plan.pause_s
-    once = len(cases) * (rounds + plan.plan.drain_s + TRIAL_OVERHEAD_S) + sum(case.repair_s for case in cases)
+    once = sum(
+        TRIAL_OVERHEAD_S + case.middleware.start_s + rounds + plan.plan.drain_s + case.repair_s for case in cases
+    )
     return plan.stop.min_pairs * once, plan.stop.max_pairs * once
 
 
