@@ -16,7 +16,7 @@ from comseclab.campaign import floor
 from comseclab.campaign.run import Campaign, Rule, Watcher
 from comseclab.errors import LabError
 from comseclab.places import native_programs
-from comseclab.plan import Case, Plan, Trials, check_documents, check_installed, expand, saved_plan, stacks
+from comseclab.plan import Case, Plan, Trials, check_installed, check_runnable, expand, saved_plan, stacks
 from comseclab.results import environment
 from comseclab.results.record import TrialRecord
 from comseclab.results.store import RunFolder, not_measured, write_atomically
@@ -43,10 +43,10 @@ class Work:
 def begin(plan: Plan, cases: Sequence[Case], plan_text: str, out: Path) -> Work:
     """Make a run folder for the plan's cases.
 
-    Raises LabError when a stack is missing, a document of the user's cannot serve, or `out` cannot be written.
+    Raises LabError when a stack is missing, what the plan names cannot serve, or `out` cannot be written.
     """
+    check_runnable(plan, cases)
     check_installed(cases)
-    check_documents(plan, cases)
     run = RunFolder.create(out, plan.plan.name)
     write_atomically(run.path / "plan.toml", plan_text)
     run.write_json("plan.json", {"plan": plan.model_dump(mode="json"), "cases": [case.id for case in cases]})
@@ -62,8 +62,8 @@ def reopen(path: Path) -> Work:
     cases = [case for case in expand(saved.plan) if case.id in saved.cases]
     if not cases:
         raise LabError(f"{run.path / 'plan.json'} names no case of its plan", "begin a new run")
+    check_runnable(saved.plan, cases)
     check_installed(cases)
-    check_documents(saved.plan, cases)
     return Work(run, saved.plan, cases)
 
 

@@ -10,6 +10,7 @@ from comseclab.attack.cells import configurations
 from comseclab.cli import attack, carry_out
 from comseclab.cli.attack_cells import show_cells
 from comseclab.cli.cases import show_cases
+from comseclab.errors import LabError
 from comseclab.places import shipped_plan
 from comseclab.plan import expand, load_plan
 from comseclab.results.store import RunFolder
@@ -36,6 +37,22 @@ def test_a_measurement_that_is_cut_off_says_how_to_go_on(
     told = capsys.readouterr().err.splitlines()
     assert f"results: {folder}" in told
     assert f"interrupted; continue with: comseclab run '{folder}' --resume" in told
+
+
+@pytest.mark.parametrize(("begun", "then"), [(False, ""), (True, "; then: comseclab run '{folder}' --resume")])
+def test_what_was_measured_alone_can_be_resumed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, begun: bool, then: str
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise LabError("the disk is full", "free some space")
+
+    folder.mkdir(parents=True)
+    if begun:
+        (folder / "campaign.json").touch()
+    monkeypatch.setattr(laboratory, "measure", fail)
+    with pytest.raises(LabError) as caught:
+        carry_out.carry_out(laboratory.Work(RunFolder(folder), PLAN, []))
+    assert caught.value.remedy == f"free some space{then.format(folder=folder)}"
 
 
 def test_attacks_that_are_cut_off_say_how_to_go_on(

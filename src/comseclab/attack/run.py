@@ -17,8 +17,8 @@ from comseclab.plan import (
     Case,
     Plan,
     Trials,
-    check_documents,
     check_installed,
+    check_runnable,
     expand,
     saved_plan,
     saved_text,
@@ -51,8 +51,8 @@ class AttackWork:
 def planned(plan: Plan, cases: Sequence[Case]) -> list[Cell]:
     """The plan's matrix.
 
-    Raises LabError for a name that nobody knows, for one that could not be carried out, and for a document of the
-    user's that cannot serve.
+    Raises LabError for a name that nobody knows, for one that could not be carried out, and for what the plan names
+    and cannot serve.
     """
     made = cells(plan, cases)
     tried = [cell for cell in made if cell.refusal is None]
@@ -61,7 +61,7 @@ def planned(plan: Plan, cases: Sequence[Case]) -> list[Cell]:
         raise LabError(f"nothing to try: {cell.title}: {cell.refusal}", "choose other attacks or configurations")
     _check_required(plan)
     _check_size(plan, tried)
-    check_documents(plan, [cell.case for cell in tried])
+    check_runnable(plan, [cell.case for cell in tried])
     return made
 
 
@@ -117,7 +117,7 @@ def reopen(path: Path) -> AttackWork:
     plan, cases, _ = saved(path)
     made = cells(plan, cases)
     check_installed([cell.case for cell in made])
-    check_documents(plan, [cell.case for cell in made])
+    check_runnable(plan, [cell.case for cell in made])
     return AttackWork(RunFolder(path), plan, made)
 
 

@@ -34,6 +34,8 @@ def measure(work: laboratory.Work, again: str) -> None:
         typer.echo(f"interrupted; continue with: {again}", err=True)
         raise
     except LabError as error:
+        if not (work.run.path / "campaign.json").is_file():
+            raise  # nothing was measured: what is in the way may be the plan, which a resumed run would not read again
         raise LabError(error.cause, f"{error.remedy}; then: {again}".lstrip("; ")) from None
 
 

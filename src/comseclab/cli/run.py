@@ -50,9 +50,9 @@ def run(
         chosen, cases, text = choose(plan, recording, topic or [], each_topic, only)
     if dry_run:
         from comseclab.cli.cases import show_cases
-        from comseclab.plan import check_documents
+        from comseclab.plan import check_runnable
 
-        check_documents(chosen, cases)
+        check_runnable(chosen, cases)
         show_cases(chosen, cases)
         return
     from comseclab.cli.carry_out import carry_out
