@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from cli.lab import COMSECLAB, comseclab, footprint, gone, marked, one_line, untouched
+from comseclab.attack.deliveries import MOST_FALSE
 from comseclab.attack.matrix import CellRow, Matrix
 from comseclab.errors import LabError
 from comseclab.results.store import ATTACK_PLAN, RunFolder
@@ -161,6 +162,24 @@ def test_every_trial_leaves_its_evidence(attacked: tuple[subprocess.CompletedPro
             assert (folder / "evidence" / "delivered.txt").stat().st_size
             if attack == "modify":
                 assert (folder / "evidence" / "injected.hex").stat().st_size
+            false = folder / "evidence" / "false.hex"
+            kinds = [line.split()[2] for line in false.read_text().splitlines()[1:]] if false.exists() else []
+            assert [kinds.count(kind) for kind in ("altered", "forged")] == [
+                min(record["seen"][kind], MOST_FALSE) for kind in ("altered", "forged")
+            ]
+
+
+def test_altered_messages_stand_beside_what_was_sent(
+    attacked: tuple[subprocess.CompletedProcess[str], Path],
+) -> None:
+    """The attack alters four bytes of a message in clear."""
+    [folder] = cells(attacked[1])["none", "modify"].evidence
+    _, *lines = (attacked[1] / folder / "evidence" / "false.hex").read_text().splitlines()
+    assert lines
+    for altered, sent in zip(map(str.split, lines[::2]), map(str.split, lines[1::2]), strict=True):
+        assert (altered[2], sent[2], altered[1]) == ("altered", "sent", sent[1])
+        pairs = zip(bytes.fromhex(altered[3]), bytes.fromhex(sent[3]), strict=True)
+        assert sum(one != other for one, other in pairs) == 4
 
 
 def test_the_command_of_a_cell_repeats_just_this_cell(
