@@ -18,8 +18,8 @@ BY_INSIDERS = {"insider-publish": Verdict.STOPPED, "self-signed-permissions": Ve
 """One authority signs identities and permissions, as sros2 makes it: an identity's own key passes for the authority."""
 HARM = {"drop": "lost_or_late_share", "delay": "older_ms", "silence-gap": "lost_share"}
 OTHERS = ("replay-restarted", "relay", "reflection", "flood", "replay", "master-hijack")
-PAYLOAD_IN_CLEAR_NO_MORE = ("eavesdrop", "replay-resequenced")
-"""Payload encryption alone stops the first; the second goes by what stands around the payload."""
+PAYLOAD_IN_CLEAR_NO_MORE = ("eavesdrop", "replay-resequenced", "silence-dispose", "silence-dispose-writer")
+"""Payload encryption alone stops the first; the others go by what stands around the payload, or beside it."""
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +108,23 @@ def test_encryption_of_the_payload_alone_hides_it_and_keeps_no_old_message_out(p
     assert payload_alone["payload-encrypt", "eavesdrop"].verdict is Verdict.STOPPED
     assert "topic name" in payload_alone["payload-encrypt", "eavesdrop"].text
     assert payload_alone["payload-encrypt", "replay-resequenced"].verdict is Verdict.SUCCEEDED
+
+
+@pytest.mark.parametrize("protection", ["none", "payload-encrypt"])
+def test_a_writer_said_to_be_gone_is_heard_no_more(payload_alone: Cells, protection: str) -> None:
+    found = payload_alone[protection, "silence-dispose-writer"]
+    assert found.verdict in (Verdict.SUCCEEDED, Verdict.DETECTED), found.text
+    assert found.harm["lost_share"] > 0.5
+
+
+def test_a_participant_said_to_be_gone_comes_back_in_clear_but_not_where_it_has_to_authenticate(
+    payload_alone: Cells,
+) -> None:
+    """By Fast DDS 2.9."""
+    assert payload_alone["none", "silence-dispose"].verdict is Verdict.NOT_SHOWN
+    found = payload_alone["payload-encrypt", "silence-dispose"]
+    assert found.verdict in (Verdict.SUCCEEDED, Verdict.DETECTED), found.text
+    assert found.harm["lost_share"] > 0.5
 
 
 def test_what_was_sent_and_delivered_is_kept(cells: Cells, out: Path) -> None:

@@ -6,6 +6,7 @@ from attack.campaign import Cells, run_cells
 from comseclab.attack.verdict import Verdict
 
 STOPPED_BY_TLS = ("forged-publish", "replay-restarted", "reflection")
+ENDED_BY_A_CALL = ("silence-unsubscribe", "silence-destroy")
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +15,7 @@ def cells() -> Cells:
         *STOPPED_BY_TLS,
         "insider-publish",
         "replay-resequenced",
-        "silence-unsubscribe",
+        *ENDED_BY_A_CALL,
         "self-signed-permissions",
     ]
     return run_cells("ice", ["mtls"], attacks)
@@ -30,9 +31,10 @@ def test_one_call_makes_the_broker_send_the_stream_to_a_third_party(cells: Cells
     assert cells["none", "reflection"].harm["amplification"] > 100
 
 
-def test_stranger_ends_a_subscription_in_clear_only(cells: Cells) -> None:
-    assert cells["none", "silence-unsubscribe"].harm["lost_share"] > 0.9
-    assert cells["mtls", "silence-unsubscribe"].verdict == Verdict.STOPPED
+@pytest.mark.parametrize("attack", ENDED_BY_A_CALL)
+def test_stranger_ends_a_subscription_or_the_topic_in_clear_only(cells: Cells, attack: str) -> None:
+    assert cells["none", attack].harm["lost_share"] > 0.9, cells["none", attack].text
+    assert cells["mtls", attack].verdict == Verdict.STOPPED, cells["mtls", attack].text
 
 
 def test_whoever_holds_a_certificate_may_publish(cells: Cells) -> None:

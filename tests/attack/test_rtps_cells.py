@@ -7,7 +7,7 @@ import pytest
 from attack.campaign import run_cells
 from comseclab.attack.verdict import Verdict
 
-ATTACKS = ("forged-publish", "replay-resequenced", "silence-gap")
+ATTACKS = ("forged-publish", "replay-resequenced", "silence-gap", "silence-heartbeat")
 
 
 def test_outsiders_succeed_in_clear_and_not_through_everything() -> None:
