@@ -196,6 +196,12 @@ def test_stopped_needs_its_control() -> None:
     assert judge(PUBLISH, [trial(NOTHING)], []).verdict is Verdict.NOT_SHOWN
 
 
+def test_a_strangers_node_alone_stops_nothing_where_no_message_in_clear_was_sent() -> None:
+    idle = seen(rogues=1, injected_frames=0)
+    assert verdict(PUBLISH, [NOTHING, idle], [FORGED]).verdict is Verdict.NOT_SHOWN
+    assert verdict(ATTACKS["insider-publish"], [idle], [FORGED]).verdict is Verdict.STOPPED
+
+
 def test_every_control_must_succeed() -> None:
     controls = [[trial(FORGED)], [trial(NOTHING)]]
     assert judge(PUBLISH, [trial(NOTHING)], controls).verdict is Verdict.NOT_SHOWN

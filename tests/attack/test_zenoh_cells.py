@@ -1,14 +1,25 @@
 """Zenoh under attack, for real: what certificates keep out, what only access control does, and where QUIC beats TLS."""
 
+from pathlib import Path
+
 import pytest
 
 from attack.campaign import Cells, run_cells
+from comseclab.attack.dialects.zenoh import FORGED, READER_PORT
+from comseclab.attack.spec import AttackRecord
 from comseclab.attack.verdict import Verdict
 
 
 @pytest.fixture(scope="module")
-def over_tcp() -> Cells:
-    return run_cells("zenoh", ["tls", "mtls", "mtls-acl"], ["forged-publish", "replay-restarted", "insider-publish"])
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the trials over TCP stay."""
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.fixture(scope="module")
+def over_tcp(kept: Path) -> Cells:
+    protections, attacks = ["tls", "mtls", "mtls-acl"], ["forged-publish", "replay-restarted", "insider-publish"]
+    return run_cells("zenoh", protections, attacks, out=kept)
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +37,20 @@ def test_a_server_that_asks_for_no_certificate_serves_strangers(over_tcp: Cells)
 
 def test_a_stranger_without_certificate_cannot_publish_where_one_is_asked_for(over_tcp: Cells) -> None:
     assert over_tcp["mtls", "forged-publish"].verdict == Verdict.STOPPED
+
+
+@pytest.mark.usefixtures("over_tcp")
+@pytest.mark.parametrize(("protection", "taken"), [("none", FORGED), ("tls", 0), ("mtls", 0), ("mtls-acl", 0)])
+def test_messages_said_over_plain_tcp_are_taken_in_clear_alone(kept: Path, protection: str, taken: int) -> None:
+    """Each claims the index 0, as does the first message of the attacker's node."""
+    (trial,) = kept.glob(f"latest/trials/zenoh_reliable_{protection}_*_forged-publish_attack-1")
+    listed = [line.split()[1:3] for line in (trial / "evidence" / "delivered.txt").read_text().splitlines()]
+    assert listed.count(["0", "forged"]) in (taken, taken + 1)
+    record = AttackRecord.model_validate_json((trial / "record.json").read_text())
+    assert record.seen
+    assert record.seen.injected_frames > 0
+    told = "forged messages said in it" if taken else f"10.77.0.2:{READER_PORT}: "
+    assert any(told in note for note in record.notes)
 
 
 def test_what_was_said_in_clear_is_taken_again_and_nothing_else(over_tcp: Cells) -> None:

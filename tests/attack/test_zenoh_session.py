@@ -53,6 +53,13 @@ def test_a_key_gets_the_number_it_has_in_another_session() -> None:
         assert session.renamed(other, 300) == other
 
 
+def test_a_message_says_its_key_itself() -> None:
+    said = session.put(300, "scan", b"payload")
+    (content,) = session.batches(said)
+    assert content == b"\x25\xac\x02" + b"\x3d\x00\x04scan" + b"\x01\x07payload"
+    assert session.payload_at(content) == len(content) - len(b"payload")
+
+
 def test_the_number_of_a_key_is_heard() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:

@@ -80,9 +80,10 @@ class Dialect(ABC):
         return bool(frame.protocol) and frame.destination[0] == to and len(frame.payload) > stream.max_size // 2
 
     def forge(self, scene: "Scene") -> None:
-        """As an outsider, send messages for the attacked topic that pass for the writer's, learned from the path.
+        """As an outsider, send messages for the attacked topic in clear, under any protection.
 
-        A rogue node without identity publishes at the same time; this adds what no node of the stack would send.
+        A rogue node without identity publishes at the same time; this adds what no node of the stack would send. Where
+        it sends nothing, `forged-publish` is never said to be stopped: right for a stack that protects nothing.
         """
         return
 

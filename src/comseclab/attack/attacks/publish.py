@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 class ForgedPublish(Attack):
     name = "forged-publish"
     title = (
-        "A stranger without identity publishes on the topic: a node of the stack in clear, and forged messages in the "
-        "writer's name with what the path shows of it."
+        "A stranger without identity publishes on the topic: a node of the stack, and messages in clear, whatever the "
+        "protection. On DDS these are in the writer's name, with what the path shows of it; on Ice they go to the "
+        "broker and to the subscriber's own port; on Zenoh to the subscriber's own port, in a session over plain TCP; "
+        "on ROS 1, which lets everybody in, the node is all; of a transport of one's own they are recorded ones, "
+        "altered where the path shows them in clear."
     )
     success = "The subscriber is given a message of the attacker's."
     stride = "Spoofing"
@@ -27,6 +30,10 @@ class ForgedPublish(Attack):
     def act(self, scene: "Scene") -> None:
         scene.publish_as_rogue()
         scene.dialect.forge(scene)
+
+    def tried(self, seen: Seen) -> bool:
+        """Also messages in clear must have been tried: a node of the stack keeps to the protection that it meets."""
+        return super().tried(seen) and seen.injected_frames > 0
 
     def judge(self, seen: Seen) -> Outcome:
         return integrity(seen, seen.forged, "forged message")

@@ -1,14 +1,15 @@
 """Zenoh 1.x: sessions over TCP, TLS and QUIC, and rights by the common name in a certificate."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from socket import socket
+from typing import TYPE_CHECKING
 
-from comseclab.attack import tcp
+from comseclab.attack import forged, tcp
 from comseclab.attack.base import Rogue
-from comseclab.attack.dialect import Dialect, Prepared, Setting
+from comseclab.attack.dialect import NONE, Dialect, Prepared, Setting
 from comseclab.attack.dialects import zenoh_session as session
 from comseclab.attack.frame import TCP, TCP_SYN, UDP, Frame, udp_frame
 from comseclab.attack.path import passes
@@ -32,6 +33,8 @@ CONNECTION_ID = 8
 EVERY = 4
 """One message in so many is replaced by an old one."""
 REPLAYED = 40
+FORGED = 5
+"""Messages said in clear."""
 PATIENCE_S = 0.5
 """For an answer that whoever lets the attacker in owes him."""
 WRITER_PORT, READER_PORT = zenoh.FIRST_PORT, zenoh.FIRST_PORT + 1
@@ -88,6 +91,13 @@ class Zenoh(Dialect):
             return len(payload) > FULL_PACKET and not payload[0] & LONG_HEADER
         return frame.protocol == TCP and len(payload) > scene.spec.trial.streams[0].max_size // 2
 
+    def forge(self, scene: "Scene") -> None:
+        """Open a session over plain TCP at the subscriber's own port under any protection, and publish in it.
+
+        So under QUIC too, which has no form in clear of its own (RFC 9001): who insists on it takes no TCP there.
+        """
+        scene.apart(_to_subscriber, scene, partial(_publish, scene))
+
     def replay(self, scene: "Scene", *, resequenced: bool) -> None:
         """As they were: in the connection they came in, and to the subscriber's own port in a connection made anew.
 
@@ -99,7 +109,7 @@ class Zenoh(Dialect):
             return
         super().replay(scene, resequenced=False)
         if zenoh.LEVELS[scene.spec.trial.protection.base].carrier != "quic":
-            scene.apart(_replay_anew, scene)
+            scene.apart(_to_subscriber, scene, partial(_replay_anew, scene))
 
     def silence(self, scene: "Scene", message: str) -> None:
         if message == "reset":
@@ -145,29 +155,44 @@ class _Substitute:
         return [(0.0, frame.with_payload(current[:begin] + old[begin:]))]
 
 
-def _replay_anew(scene: "Scene") -> None:
-    """Say all that the writer said to the subscriber, in a connection of the attacker's own.
+def _to_subscriber(scene: "Scene", speak: Callable[[socket], None]) -> None:
+    """Have `speak` use a TCP connection of the attacker's own, which is kept open until the attack ends.
+
+    A refusal is noted. Raises TimeoutError when nobody answers.
+    """
+    try:
+        with scene.connect(scene.reader.address, READER_PORT, PATIENCE_S) as connection:
+            speak(connection)
+            scene.ended.wait()
+    except (ConnectionError, ValueError) as error:
+        scene.note(f"{scene.reader.address}:{READER_PORT}: {error}")
+
+
+def _publish(scene: "Scene", connection: socket) -> None:
+    """Say forged messages in a session opened in clear."""
+    trial = scene.spec.trial
+    session.open_session(connection, partial(scene.say, connection), first=0)
+    message = forged.from_spool(trial, trial.streams[0], scene.spec.forged_nonce, trial.factors.codec)
+    for sequence in range(FORGED):
+        scene.say(connection, session.put(sequence, _key(scene), message))
+    scene.note(f"a session in clear was opened, {FORGED} forged messages said in it")
+
+
+def _replay_anew(scene: "Scene", connection: socket) -> None:
+    """Say all that the writer said to the subscriber.
 
     In clear it opens a session by its own name, as the cookie of a session is good for one connection only, and has it
     begin with the number that the recorded session began with. What follows is said byte by byte, but for the number by
     which the subscriber calls the key, which may differ from session to session.
-
-    Raises TimeoutError when nobody answers.
     """
     stream = _said(scene.path.seen, scene.writer.address, scene.reader.address)
-    place = f"{scene.reader.address}:{READER_PORT}"
-    try:
-        with scene.connect(scene.reader.address, READER_PORT, PATIENCE_S) as connection:
-            if scene.spec.trial.protection.base == "none":
-                _opening, opened, *recorded = session.batches(stream)
-                session.open_session(connection, partial(scene.say, connection), session.first_number(opened))
-                number = session.number_of_key(connection, _key(scene))
-                stream = b"".join(session.batch(session.renamed(one, number)) for one in recorded)
-            scene.say(connection, stream)
-            scene.note(f"{len(stream)} recorded bytes said to {place}")
-            scene.ended.wait()
-    except (ConnectionError, ValueError) as error:
-        scene.note(f"{place}: {error}")
+    if scene.spec.trial.protection.base == "none":
+        _opening, opened, *recorded = session.batches(stream)
+        session.open_session(connection, partial(scene.say, connection), session.first_number(opened))
+        number = session.number_of_key(connection, _key(scene))
+        stream = b"".join(session.batch(session.renamed(one, number)) for one in recorded)
+    scene.say(connection, stream)
+    scene.note(f"{len(stream)} recorded bytes said to {scene.reader.address}:{READER_PORT}")
 
 
 def _key(scene: "Scene") -> str:
@@ -227,29 +252,18 @@ def _rogue(setting: Setting, rogue: Rogue, place: Place, certified: Material) ->
     A peer, or whoever announces what it writes, sends nothing to nodes that do not declare to it that they read, and
     access control hides these declarations. This one is a client and announces nothing, so what it writes goes out.
 
-    An outsider knows the authority's certificate, which is public, to accept its victims by. Its own is of an authority
-    that it made itself, or it shows none.
+    An outsider shows no certificate. It knows the authority's, which is public, to accept its victims by.
     """
-    spec, files = setting.spec, certified
-    if zenoh.LEVELS[spec.protection.base].carrier != "clear" and place.node not in certified.files:
-        own = spec.model_copy(update={"protection": spec.protection.model_copy(update={"keystore": None})})
-        made = zenoh.certificates(own, (place,), setting.folder / f"of-{place.node}").files[place.node]
-        ca = next(iter(certified.files.values()))["identity_ca"]
-        files = Material({**certified.files, place.node: {**made, "identity_ca": ca}})
-    nodes = zenoh.nodes_of(spec, (*setting.places, place), files)
-    content = zenoh.configuration(spec, nodes[-1], nodes)
+    spec, nodes = setting.spec, zenoh.nodes_of(setting.spec, (*setting.places, place), certified)
+    known = spec if place.node in certified.files else spec.model_copy(update={"protection": NONE})
+    content = zenoh.configuration(known, nodes[-1], nodes)
     content["mode"] = "client"
     content["listen"]["endpoints"] = []
     content["access_control"] = {"enabled": False}
-    if rogue.credentials == "none":
-        _show_no_certificate(content["transport"]["link"])
+    if rogue.credentials == "none" and certified.files:
+        authority = next(iter(certified.files.values()))["identity_ca"]
+        content["transport"]["link"]["tls"] = {"root_ca_certificate": str(authority), "verify_name_on_connect": False}
     return zenoh.configured({nodes[-1]: content}, Material(), setting.folder)
-
-
-def _show_no_certificate(link: dict[str, Any]) -> None:
-    if "tls" in link:
-        ours = ("root_ca_certificate", "verify_name_on_connect")
-        link["tls"] = {**{key: link["tls"][key] for key in ours}, "enable_mtls": False}
 
 
 DIALECT = Zenoh()

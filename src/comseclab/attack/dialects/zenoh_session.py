@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 
 from comseclab.attack.tcp import exactly
 
-INIT, OPEN, CLOSE, FRAME, PUSH = 1, 2, 3, 5, 0x1D
+INIT, OPEN, CLOSE, FRAME, PUSH, PUT = 1, 2, 3, 5, 0x1D, 1
 KIND, ACKNOWLEDGES, SIZES, EXTENDED = 0x1F, 0x20, 0x40, 0x80
 """Of a message's first byte: its kind, and flags."""
+_RELIABLE, _WRITTEN_OUT = 0x20, 0x20
+"""Of a FRAME: on the reliable channel. Of a PUSH: the key is written out, behind the number of a prefix, 0 for none."""
 _NAMED_BY_SENDER = 0x60
 """Of a PUSH: the key is written out, or its number is one that the sender gave it."""
 _KEY_DECLARED = b"\x20"
@@ -75,6 +77,13 @@ def payload_at(message: bytes) -> int | None:
         if length == len(rest) > 0:
             return len(message) - length
     return None
+
+
+def put(sequence: int, key: str, payload: bytes) -> bytes:
+    """A batch with one frame that puts a payload under a key, for a node that was told no number of the key."""
+    push = bytes((PUSH | _WRITTEN_OUT, 0)) + number(len(key)) + key.encode()
+    frame = bytes((FRAME | _RELIABLE,)) + number(sequence)
+    return batch(frame + push + bytes((PUT,)) + number(len(payload)) + payload)
 
 
 def renamed(message: bytes, key_number: int) -> bytes:
