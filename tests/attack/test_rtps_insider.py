@@ -10,13 +10,13 @@ import pytest
 from cryptography import x509
 
 from comseclab.attack import dds_insider
-from comseclab.attack.base import Rogue
-from comseclab.attack.dialect import Setting, dialect_of
+from comseclab.attack.base import Credentials, Rogue
+from comseclab.attack.dialect import Prepared, Setting, dialect_of
 from comseclab.errors import LabError
 from comseclab.middleware import cyclonedds
 from comseclab.middleware.base import Place
 from comseclab.middleware.registry import MIDDLEWARES
-from comseclab.protection import dds, documents
+from comseclab.protection import dds, documents, user_documents
 from comseclab.protection.dds import Participant
 from comseclab.protection.keystore import Keystore, load_certificate
 from comseclab.protection.levels import LEVELS
@@ -120,22 +120,8 @@ def test_a_users_governance_need_not_know_what_insiders_may_write(middleware: st
     governance = tmp_path / "mine.xml"
     text = documents.governance(LEVELS["rtps-sign"], 0).replace("<topic_expression>*<", "<topic_expression>rt/scan<")
     governance.write_text(text)
-    stream = StreamSpec.model_construct(id=0, topic="/scan", type="sensor_msgs/msg/LaserScan", max_size=8000)
-    native = tmp_path / "bin"
-    native.mkdir()
-    (native / "libcomseclab-cyclonedds-insider.so").touch()
-    spec = TrialSpec.model_construct(
-        streams=[stream], settings={}, native=native,
-        factors=Factors.model_construct(middleware=middleware, codec="cdr", pattern="stream"),
-        protection=ProtectionSpec(name="mine", base="rtps-sign", governance=governance),
-    )  # fmt: skip
-    robot = Place("robot-publisher", "robot", "publisher", "10.77.0.1", "eth0", (), ("/scan",), ())
-    rogues = {
-        Rogue("publisher", credentials): replace(robot, node=credentials, host="attacker")
-        for credentials in ("none", "no-permission", "self-signed", "permitted")
-    }
-    setting = Setting(spec, MIDDLEWARES[middleware], (robot,), rogues, tmp_path / "trial")
-    prepared = dialect_of(middleware).prepare(setting)
+    mine = ProtectionSpec(name="mine", base="rtps-sign", governance=governance)
+    prepared = prepare(middleware, mine, tmp_path, "none", "no-permission", "self-signed", "permitted")
     theirs = Path(prepared.material.files["robot-publisher"]["governance"])
     assert b"<topic_expression>rt/scan<" in theirs.read_bytes()
     for rogue, settings in prepared.rogues.items():
@@ -146,6 +132,54 @@ def test_a_users_governance_need_not_know_what_insiders_may_write(middleware: st
     assert b"rt/scan" in shown["self-signed"], "what is shown to others"
     assert b"rt/scan" not in shown["no-permission"]
     assert "no-permission.cert.pem" in evidence
+    for document in (tmp_path / "trial" / "insiders").glob("*/permissions.p7s"):
+        document.read_bytes()  # as its node would, which ends what stands behind a pipe
+
+
+@pytest.mark.parametrize("credentials", ["no-permission", "self-signed", "permitted"])
+@pytest.mark.parametrize("middleware", ["fastdds", "cyclonedds"])
+def test_who_holds_the_right_is_opened_as_who_does_not(
+    middleware: str, credentials: Credentials, tmp_path: Path
+) -> None:
+    """All differ in what they show alone: where the control works, so does what the attack stands on."""
+    prepared = prepare(middleware, ProtectionSpec(name="auth", base="auth"), tmp_path, credentials)
+    settings = json.dumps(*prepared.rogues.values())
+    own = tmp_path / "trial" / "insiders" / credentials / "permissions.p7s"
+    shown = prepared.material.publishable[f"{credentials}.permissions.p7s"].read_bytes()
+    assert (b"rt/scan" in shown) == (credentials != "no-permission")
+    assert str(own) in settings
+    if middleware == "cyclonedds":
+        assert "comseclab_init_insider" in settings
+        assert b"rt/scan" not in own.read_bytes()
+        assert Path(f"{own}.shown").read_bytes() == shown
+    else:
+        first = own.read_bytes()
+        assert b"rt/scan" in first
+        assert first != shown == own.read_bytes()
+
+
+def test_the_right_is_given_by_the_genuine_authority(tmp_path: Path) -> None:
+    prepared = prepare("cyclonedds", ProtectionSpec(name="auth", base="auth"), tmp_path, "permitted")
+    authority = load_certificate(Path(prepared.material.files["robot-publisher"]["permissions_ca"]))
+    shown = prepared.material.publishable["permitted.permissions.p7s"]
+    document = user_documents.load(shown, "permissions", authority)
+    assert user_documents.subjects(document) == ["CN=/permitted"]
+
+
+def prepare(middleware: str, protection: ProtectionSpec, folder: Path, *credentials: Credentials) -> Prepared:
+    """A trial's documents where the attacker has nodes with these credentials, each named like them."""
+    native = folder / "bin"
+    native.mkdir()
+    (native / "libcomseclab-cyclonedds-insider.so").touch()
+    stream = StreamSpec.model_construct(id=0, topic="/scan", type="sensor_msgs/msg/LaserScan", max_size=8000)
+    spec = TrialSpec.model_construct(
+        streams=[stream], settings={}, native=native, protection=protection,
+        factors=Factors.model_construct(middleware=middleware, codec="cdr", pattern="stream"),
+    )  # fmt: skip
+    robot = Place("robot-publisher", "robot", "publisher", "10.77.0.1", "eth0", (), ("/scan",), ())
+    rogues = {Rogue("publisher", these): replace(robot, node=these, host="attacker") for these in credentials}
+    setting = Setting(spec, MIDDLEWARES[middleware], (robot,), rogues, folder / "trial")
+    return dialect_of(middleware).prepare(setting)
 
 
 def test_cyclone_dds_shows_other_permissions_than_its_own(tmp_path: Path) -> None:

@@ -26,13 +26,19 @@ INSIDERS_CA = x509.Name.from_rfc4514_string("CN=insider")
 LOOK_EVERY_S = 0.001
 
 
-def signed_by_itself(files: Files, writes: frozenset[str], reads: frozenset[str], domain: int, folder: Path) -> Path:
-    """Permissions that grant an insider what it likes, made in `folder` and signed with the key of its identity.
+def itself(files: Files) -> Authority:
+    """An insider as a signer of permissions, with the key of its identity.
 
-    The signer's certificate is a valid one of the identity CA, which may be the permissions CA too, as sros2 makes it.
+    Its certificate is a valid one of the identity CA, which may be the permissions CA too, as sros2 makes it.
     """
-    own = Authority(load_certificate(files["certificate"]), load_key(files["key"]))
-    return _write(folder / "permissions.p7s", own.sign(_granting(files, writes, reads, domain)))
+    return Authority(load_certificate(files["certificate"]), load_key(files["key"]))
+
+
+def granted_by(
+    signer: Authority, files: Files, writes: frozenset[str], reads: frozenset[str], domain: int, path: Path
+) -> Path:
+    """Permissions that grant an insider what it likes, written to `path`."""
+    return _write(path, signer.sign(_granting(files, writes, reads, domain)))
 
 
 def of_fastdds(

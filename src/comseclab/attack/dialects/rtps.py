@@ -19,6 +19,7 @@ from comseclab.errors import LabError
 from comseclab.middleware.base import Material, Place
 from comseclab.middleware.dds_stack import DOMAIN, DdsStack, topics
 from comseclab.protection import dds
+from comseclab.protection.keystore import for_insiders
 from comseclab.protection.rtps import ENDPOINTS, PARTICIPANTS, Submessage
 from comseclab.testbed.network import hardware_of
 from comseclab.trial.spec import Factors
@@ -72,19 +73,12 @@ class Rtps(Dialect):
                 settings[rogue] = middleware.node_settings(stranger, place, Material())
                 continue
             governance = material.files[setting.places[0].node]["governance"]
-            own = middleware.insider(spec, self._granted(rogue, place), governance, setting.folder)
+            own = middleware.insider(spec, replace(place, writes=OTHER, reads=OTHER), governance, setting.folder)
             files = own.files[place.node]
-            shown = files["permissions"]
-            if rogue.credentials == "self-signed":
-                shown = dds_insider.signed_by_itself(files, *_wanted(setting, place), setting.folder / "self-signed")
+            shown = _shown(setting, rogue, place, files)
             publishable |= {**own.publishable, f"{place.node}.permissions.p7s": shown}
-            settings[rogue] = _insider_settings(setting, rogue, place, files, shown)
+            settings[rogue] = _insider_settings(setting, place, files, shown)
         return Prepared(Material(material.files, publishable), settings)
-
-    @staticmethod
-    def _granted(rogue: Rogue, place: Place) -> Place:
-        """What the documents grant, which may be less than what the node will try."""
-        return place if rogue.credentials == "permitted" else replace(place, writes=OTHER, reads=OTHER)
 
     def is_message(self, frame: Frame, scene: "Scene") -> bool:
         """By the writer's kind where headers are in clear; where they are encrypted, by size."""
@@ -176,13 +170,25 @@ class Rtps(Dialect):
         scene.inject_on_path(Frame(scene.port_of(scene.attacker), raw))
 
 
-def _insider_settings(
-    setting: Setting, rogue: Rogue, place: Place, files: Mapping[str, Path], shown: Path
-) -> dict[str, Any]:
-    """What an insider's node is opened with: where it lacks the right, such that nobody but the victims refuses it."""
+def _shown(setting: Setting, rogue: Rogue, place: Place, files: Mapping[str, Path]) -> Path:
+    """The permissions that an insider shows to others. Those of its own never grant what it tries.
+
+    So who holds the right, and stands for the control, gets it by the same tricks as who does not: where these fail,
+    its own node refuses it, too.
+    """
+    if rogue.credentials == "no-permission":
+        return files["permissions"]
+    wanted, path = _wanted(setting, place), setting.folder / "shown" / f"{place.node}.p7s"
+    if rogue.credentials == "self-signed":
+        return dds_insider.granted_by(dds_insider.itself(files), files, *wanted, path)
+    authority = for_insiders(setting.spec.protection.keystore, setting.folder, dds.AUTHORITIES).permissions_authority()
+    assert authority, "whoever made the insider's documents has its key"
+    return dds_insider.granted_by(authority, files, *wanted, path)
+
+
+def _insider_settings(setting: Setting, place: Place, files: Mapping[str, Path], shown: Path) -> dict[str, Any]:
+    """What an insider's node is opened with: such that nobody but the victims refuses it."""
     spec, middleware, folder = setting.spec, setting.middleware, setting.folder / "insiders" / place.node
-    if rogue.credentials == "permitted":
-        return middleware.node_settings(spec, place, Material({place.node: files}))
     if middleware.name == "fastdds":
         files = dds_insider.of_fastdds(files, *_wanted(setting, place), shown, folder)
         return middleware.node_settings(spec, place, Material({place.node: files}))
