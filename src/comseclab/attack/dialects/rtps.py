@@ -93,7 +93,7 @@ class Rtps(Dialect):
         return any(part.kind == wire.SEC_BODY and len(part.body) >= least for part in message.parts)
 
     def forge(self, scene: "Scene") -> None:
-        """Plain DATA of the writer's next numbers under any protection, as a receiver may fail to insist on it."""
+        """Plain DATA of numbers that the writer will come to, under any protection: a receiver may not insist on it."""
         known = self._known(scene)
         if known is None:
             return
@@ -102,13 +102,15 @@ class Rtps(Dialect):
             payload = forged.with_nonce(known.payload, spec.trial.nonce, spec.forged_nonce)
         else:
             payload = _encapsulated(scene)
-        for number in range(known.last + 1, known.last + 1 + FORGED):
+        # The writer goes on meanwhile, and who is late with a number comes to nothing: so each is twice as far ahead.
+        numbers = [known.last + 2**step for step in range(1, FORGED + 1)]
+        for number in numbers:
             parts = [wire.data(known.entity, number, payload)]
             if len(payload) > FRAGMENT_BYTES * 3 // 2:
                 parts = wire.fragments(known.entity, number, payload, FRAGMENT_BYTES)
             for part in parts:
                 self._send(scene, known, [part], known.reader.user)
-        scene.note(f"{FORGED} messages forged, numbers {known.last + 1} to {known.last + FORGED}, {_learned(known)}")
+        scene.note(f"messages forged, numbers {', '.join(map(str, numbers))}, {_learned(known)}")
 
     def before_restart(self, scene: "Scene") -> None:
         """Have the new subscriber hear nothing of the stream before it is sent what was recorded."""
