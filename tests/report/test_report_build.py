@@ -49,9 +49,15 @@ def test_a_chart_that_no_longer_holds_is_removed(written: Written) -> None:
     assert not (run / "charts" / "trial-medians.svg").exists()
 
 
-def test_the_command_repeats_the_run(written: Written) -> None:
+@pytest.mark.parametrize(("here", "typed"), [("", "{name}"), ("elsewhere", "{folder}/{name}")])
+def test_the_run_is_repeated_from_where_it_is(
+    written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: str, typed: str
+) -> None:
     run = written()
-    assert commands(read(run)).splitlines() == [f"comseclab run runs/{run.name}", f"comseclab report runs/{run.name}"]
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / here)
+    named = typed.format(folder=tmp_path, name=run.name)
+    assert commands(read(run)).splitlines() == [f"comseclab run {named}", f"comseclab report {named}"]
 
 
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:

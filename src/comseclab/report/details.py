@@ -3,6 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -214,8 +215,14 @@ def _pinning(data: RunData) -> list[str]:
 
 def commands(data: RunData) -> str:
     """What to type to get this run again, and this page."""
-    name = shlex.quote(data.path.name)
-    return f"comseclab run runs/{name}\ncomseclab report runs/{name}"
+    folder = typed(data.path)
+    return f"comseclab run {folder}\ncomseclab report {folder}"
+
+
+def typed(path: Path) -> str:
+    """A run folder as one types it where the page is made."""
+    here = Path.cwd()
+    return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
 def repeat(data: RunData) -> list[tuple[str, str]]:

@@ -1,9 +1,7 @@
 """The page: matrix, claims, summaries, standards and evidence in one HTML file that needs nothing else."""
 
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from comseclab.attack.matrix import CellRow
@@ -21,7 +19,7 @@ def page(run: AttackRun, cost: Figure | None, measured: str) -> str:
     `cost` is the chart of costs; `measured` names the run they come from, also where it has none of these protections.
     """
     plan = run.path / "plan.toml"
-    folder = shlex.quote(_typed(run.path))
+    folder = details.typed(run.path)
     stride_names, stride = summary.stride(run)
     return fill(
         "attack.html.j2",
@@ -54,12 +52,6 @@ def page(run: AttackRun, cost: Figure | None, measured: str) -> str:
         plan_text=plan.read_text(errors="replace") if plan.is_file() else "",
         documentation=documentation(run.path, "attacks.md"),
     )
-
-
-def _typed(path: Path) -> str:
-    """A run folder as one types it where the page is made."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _subtitle(run: AttackRun) -> str:
