@@ -22,7 +22,18 @@ def plan(tmp_path: Path) -> Path:
 
 def test_help_shows_every_verb_and_examples(tmp_path: Path) -> None:
     text = comseclab("--help", cwd=tmp_path).stdout
-    for verb in ("demo", "run", "report", "doctor", "clean", "build", "test", "Examples", "Exit codes"):
+    for verb in (
+        "demo",
+        "run",
+        "report",
+        "doctor",
+        "clean",
+        "build",
+        "test",
+        "Examples",
+        "Exit codes",
+        "130 interrupted",
+    ):
         assert verb in text
     assert "--recording" in comseclab("run", "--help", cwd=tmp_path).stdout
 

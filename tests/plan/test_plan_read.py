@@ -101,6 +101,10 @@ def test_mistake_is_named_with_its_place(tmp_path: Path, text: str, said: str) -
     assert said in refusal(tmp_path, text)
 
 
+def test_a_hint_names_keys_as_a_plan_spells_them(tmp_path: Path) -> None:
+    assert refusal(tmp_path, GOOD + "[settings.big]\nzzz = 1").endswith("lock_memory, mtu")
+
+
 def test_missing_plan_and_folder() -> None:
     with pytest.raises(LabError, match=r"no plan nowhere\.toml \(/.*/plans/template\.toml is one to begin with\)"):
         load_plan(Path("nowhere.toml"))

@@ -40,7 +40,7 @@ def attack(
 
     \b
     Exit codes: 0 fine; 1 an attack that the plan requires to be stopped was not; 2 input or environment wrong;
-    3 cells are invalid or not shown
+    3 cells are invalid or not shown; 130 interrupted (143 by SIGTERM)
     """
     from comseclab.attack import run
     from comseclab.errors import LabError

@@ -29,7 +29,8 @@ EPILOG = """
 
   comseclab report runs/latest                  rebuild the page
 
-[bold]Exit codes[/bold]  0 fine; 1 a stated limit is broken; 2 input or environment wrong; 3 something is undecided
+[bold]Exit codes[/bold]  0 fine; 1 a stated limit is broken; 2 input or environment wrong; 3 something is undecided;
+130 interrupted (143 by SIGTERM)
 """
 
 app = typer.Typer(

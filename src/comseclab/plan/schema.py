@@ -5,7 +5,7 @@ import os
 import re
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
@@ -80,6 +80,8 @@ class Table(BaseModel):
     """A table of the plan: unknown keys are refused, and the nearest known one is named."""
 
     model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True, allow_inf_nan=False)
+    not_written: ClassVar[tuple[str, ...]] = ()
+    """Fields that a plan file spells another way."""
 
     @model_validator(mode="before")
     @classmethod
@@ -87,7 +89,9 @@ class Table(BaseModel):
         known = {field.alias or name for name, field in cls.model_fields.items()} | set(cls.model_fields)
         for key in data if isinstance(data, dict) else ():
             if key not in known:
-                listed = [field.alias or name for name, field in cls.model_fields.items()]
+                listed = [
+                    field.alias or name for name, field in cls.model_fields.items() if name not in cls.not_written
+                ]
                 raise PydanticCustomError("unknown_key", "{text}", {"text": f'no key "{key}"; {nearest(key, listed)}'})
         return data
 
@@ -220,6 +224,8 @@ class Protection(Table):
 
 class Settings(Table):
     """Scheduling as in comseclab.trial.spec.Scheduling, the link's MTU, and a table of options per middleware."""
+
+    not_written = ("middleware",)
 
     node_cpus: dict[str, list[int]] | None = None
     switch_cpu: int | None = Field(None, ge=0)

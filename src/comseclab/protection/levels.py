@@ -61,10 +61,6 @@ class Level:
         return any(kind is not Kind.NONE for kind in (self.rtps, self.metadata))
 
     @property
-    def header_confidentiality(self) -> bool:
-        return self.rtps.hides or self.metadata.hides
-
-    @property
     def discovery_integrity(self) -> bool:
         return any(kind is not Kind.NONE for kind in (self.rtps, self.discovery))
 

@@ -24,8 +24,6 @@ class Host:
     interface: str
     folder: Path
     """For the host's own files; it ends with the trial."""
-    clock_domain: str = "this machine"
-    """Hosts of one domain may be compared by their timestamps."""
 
     def start(self, name: str, argv: Sequence[str | Path], log: Path, cpus: Sequence[int] = ()) -> Program:
         """Start a program on this host, on these CPUs (none given: any), its standard error in `log`."""
