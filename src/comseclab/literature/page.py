@@ -12,6 +12,7 @@ from comseclab.literature.checks import Check, Verdict
 from comseclab.literature.differences import Deviation, Reason
 from comseclab.literature.study import Conclusion
 from comseclab.report import units
+from comseclab.report.details import typed
 from comseclab.report.figures import Figure
 from comseclab.report.frame import render, sections
 from comseclab.report.run import RunData
@@ -185,7 +186,7 @@ def _reason(cells: Cells, reason: Reason) -> dict[str, Any]:
 
 def _commands(cells: Cells, data: RunData) -> str:
     """Measure once more; the same cells again; this page again."""
-    study, run = cells.study, f"runs/{data.path.name}"
+    study, run = cells.study, typed(data.path)
     quick = " --quick" if data.summary.plan.endswith("-quick") else ""
     today = " --today" if len(cells.configurations) > len(study.configurations) else ""
     frames = " --mtu-1500" if len(cells.networks) > len(study.networks) else ""
