@@ -1,15 +1,17 @@
 """Cells of the matrix, run for real and side by side, for tests to look at from many sides."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from comseclab import plan as plans
 from comseclab.attack import run
 from comseclab.attack.verdict import Judged, Verdict
 from comseclab.plan.read import checked_plan
 
+T = TypeVar("T")
 Cells = dict[tuple[str, str], Judged]
 """By protection and attack."""
 
@@ -41,3 +43,9 @@ def run_cells(
         or Judged(Verdict.NOT_APPLICABLE, cell.refusal or "", {}, 0, 0, 0, race=False)
         for cell in work.cells
     }
+
+
+def at_once(*campaigns: Callable[[], T]) -> list[T]:
+    """What campaigns return that run side by side, since each mostly waits."""
+    with ThreadPoolExecutor(len(campaigns)) as pool:
+        return [future.result() for future in [pool.submit(campaign) for campaign in campaigns]]

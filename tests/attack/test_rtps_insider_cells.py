@@ -1,10 +1,13 @@
 """An insider is refused by its victims' permission check: neither by its own node nor for a governance of its own."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from cryptography import x509
 
+from attack.campaign import at_once
 from comseclab import plan as plans
 from comseclab.attack import run
 from comseclab.attack.verdict import Verdict
@@ -22,17 +25,27 @@ NOT_OF_THE_AUTHORITY = {
 }
 
 
-def test_the_permission_check_of_cyclonedds_refuses_the_insider(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The trials with permissions by the CA of the identities, and by one of their own."""
+    one, two = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")
+    own = {"mine": {"base": "rtps-sign", "keystore": str(two_authorities(two / "keystore"))}}
+    return at_once(
+        partial(attack, one, ["cyclonedds"], "rtps-sign", list(ATTACKS)),
+        partial(attack, two, list(NOT_OF_THE_AUTHORITY), "mine", ["self-signed-permissions"], protections=own),
+    )
+
+
+def test_the_permission_check_of_cyclonedds_refuses_the_insider(both: list[Path]) -> None:
     """It says so where discovery is not protected. For Fast DDS: test_attack_cells_real."""
-    trials = attack(tmp_path, ["cyclonedds"], "rtps-sign", list(ATTACKS))
+    trials, _ = both
     for name, victim in ATTACKS.items():
         (trial,) = trials.glob(f"*_rtps-sign_*_{name}_attack-1")
         assert "rt/scan denied by default rule" in (trial / "log" / f"{victim}.log").read_text()
 
 
-def test_the_victims_refuse_what_an_identity_signed_where_permissions_have_a_ca_of_their_own(tmp_path: Path) -> None:
-    own = {"mine": {"base": "rtps-sign", "keystore": str(two_authorities(tmp_path / "keystore"))}}
-    trials = attack(tmp_path, list(NOT_OF_THE_AUTHORITY), "mine", ["self-signed-permissions"], protections=own)
+def test_the_victims_refuse_what_an_identity_signed_where_permissions_have_a_ca_of_their_own(both: list[Path]) -> None:
+    _, trials = both
     for middleware, said in NOT_OF_THE_AUTHORITY.items():
         (trial,) = trials.glob(f"{middleware}_*_attack-1")
         assert said in (trial / "log" / "station-subscriber.log").read_text()
