@@ -17,7 +17,10 @@ from comseclab.report import units
 from comseclab.report.attack import looks
 from comseclab.report.attack.run import AttackRun, Configuration, anchor
 
-FIRST = ("record.json", "spec.json", "evidence/wire.pcapng.gz", "evidence/delivered.txt", "evidence/injected.hex")
+FIRST = (
+    "record.json", "spec.json", "evidence/wire.pcapng.gz", "evidence/delivered.txt", "evidence/false.hex",
+    "evidence/injected.hex",
+)  # fmt: skip
 """What a reviewer opens first; documents and logs follow."""
 COUNTED = {
     "altered": "altered",
