@@ -59,8 +59,10 @@ def _of_cases(summary: Summary, groups: Sequence[Panel]) -> Iterator[Warning]:
     ratios = [row.ratio_to_baseline for row in rows if row.ratio_to_baseline]
     few = [ratio.pairs for ratio in ratios if ratio.pairs < FEW_PAIRS]
     if few:
+        rest = "rests" if len(few) == 1 else "rest"
         yield Warning(
-            Caveat.FEW_PAIRS, f"{_cases(len(few))} rest on fewer than {FEW_PAIRS} pairs of trials (least: {min(few)})."
+            Caveat.FEW_PAIRS,
+            f"{_cases(len(few))} {rest} on fewer than {FEW_PAIRS} pairs of trials (least: {min(few)}).",
         )
     unresolved = sum(ratio.verdict == "not resolved" for ratio in ratios)
     if unresolved:
