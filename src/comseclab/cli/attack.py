@@ -48,7 +48,7 @@ def attack(
     if resume and (only or attacks or repetitions or dry_run):
         raise LabError("a run that is resumed has its cells", "leave --only, --attack, --repetitions and --dry-run out")
     if cost is not None:
-        from comseclab.report.attack.cost import summary_of
+        from comseclab.attack.costs import summary_of
 
         summary_of(cost)
     if resume:
