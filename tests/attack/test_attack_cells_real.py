@@ -3,11 +3,12 @@
 What differs from run to run (races, and what the stack tells the application) is left open.
 """
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from attack.campaign import Cells, run_cells
+from attack.campaign import Cells, at_once, run_cells
 from comseclab.attack.registry import ATTACKS
 from comseclab.attack.verdict import Verdict
 
@@ -28,13 +29,22 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def cells(out: Path) -> Cells:
-    return run_cells("fastdds", ["all-encrypt"], [*STOPPED_BY_ENCRYPTION, *BY_INSIDERS, *HARM, *OTHERS], out=out)
+def both(out: Path) -> list[Cells]:
+    attacks = [*STOPPED_BY_ENCRYPTION, *BY_INSIDERS, *HARM, *OTHERS]
+    return at_once(
+        partial(run_cells, "fastdds", ["all-encrypt"], attacks, out=out),
+        partial(run_cells, "fastdds", ["payload-encrypt"], PAYLOAD_IN_CLEAR_NO_MORE),
+    )
 
 
 @pytest.fixture(scope="module")
-def payload_alone() -> Cells:
-    return run_cells("fastdds", ["payload-encrypt"], PAYLOAD_IN_CLEAR_NO_MORE)
+def cells(both: list[Cells]) -> Cells:
+    return both[0]
+
+
+@pytest.fixture(scope="module")
+def payload_alone(both: list[Cells]) -> Cells:
+    return both[1]
 
 
 def test_every_kind_of_attack_was_tried(cells: Cells) -> None:

@@ -1,10 +1,11 @@
 """Zenoh under attack, for real: what certificates keep out, what only access control does, and where QUIC beats TLS."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from attack.campaign import Cells, run_cells
+from attack.campaign import Cells, at_once, run_cells
 from comseclab.attack.dialects.zenoh import FORGED, READER_PORT
 from comseclab.attack.spec import AttackRecord
 from comseclab.attack.verdict import Verdict
@@ -17,16 +18,23 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def over_tcp(kept: Path) -> Cells:
-    protections, attacks = ["tls", "mtls", "mtls-acl"], ["forged-publish", "replay-restarted", "insider-publish"]
-    return run_cells("zenoh", protections, attacks, out=kept)
+def both(kept: Path) -> list[Cells]:
+    over_tcp = ["tls", "mtls", "mtls-acl"], ["forged-publish", "replay-restarted", "insider-publish"]
+    over_quic = ["quic"], ["modify", "silence-close", "silence-reset", "reflection", "self-signed-permissions"]
+    return at_once(
+        partial(run_cells, "zenoh", *over_tcp, out=kept),
+        partial(run_cells, "zenoh", *over_quic),
+    )
 
 
 @pytest.fixture(scope="module")
-def over_quic() -> Cells:
-    return run_cells(
-        "zenoh", ["quic"], ["modify", "silence-close", "silence-reset", "reflection", "self-signed-permissions"]
-    )
+def over_tcp(both: list[Cells]) -> Cells:
+    return both[0]
+
+
+@pytest.fixture(scope="module")
+def over_quic(both: list[Cells]) -> Cells:
+    return both[1]
 
 
 def test_a_server_that_asks_for_no_certificate_serves_strangers(over_tcp: Cells) -> None:
